@@ -119,67 +119,47 @@ fn message(name: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Checks variables without their prefix, separated by white space.
     #[track_caller]
-    fn check(name: &str, value: &str, expected: Kind) {
-        let name = name.strip_prefix(PREFIX).unwrap();
-        assert_eq!(kind(name, value), expected, "{name}");
-        assert_eq!(kind(&name.to_lowercase(), value), expected, "{name}");
+    fn check(variables: &str, expected: Kind) {
+        for variable in variables.split_whitespace() {
+            let (name, value) = variable.split_once('=').unwrap();
+            assert_eq!(kind(name, value), expected, "{name}");
+            assert_eq!(kind(&name.to_lowercase(), value), expected, "{name}");
+        }
     }
 
     #[test]
     fn an_orchestrators_variables_are_no_keys() {
-        let injected = |name, value| check(name, value, Kind::Injected);
-        injected("BROKER_SERVICE_HOST", "10.0.0.11");
-        injected("BROKER_SERVICE_PORT", "8000");
-        injected("BROKER_SERVICE_PORT_HTTP", "8000");
-        injected("BROKER_SERVICE_PORT_HTTP_METRICS", "9000");
-        injected("BROKER_PORT", "tcp://10.0.0.11:8000");
-        injected("BROKER_PORT", "udp://10.0.0.11:8000");
-        injected("BROKER_PORT_8000_TCP", "tcp://10.0.0.11:8000");
-        injected("BROKER_PORT_8000_TCP_PROTO", "tcp");
-        injected("BROKER_PORT_8000_TCP_PORT", "8000");
-        injected("BROKER_PORT_8000_TCP_ADDR", "10.0.0.11");
-        injected("BROKER_PORT_53_UDP", "udp://10.0.0.11:53");
-        injected("BROKER_PORT_53_UDP_ADDR", "10.0.0.11");
-        injected("BROKER_PORT_7_SCTP_PORT", "7");
-    }
-
-    #[test]
-    fn variables_of_a_service_whose_name_begins_with_ours_are_no_keys() {
-        let injected = |name, value| check(name, value, Kind::Injected);
-        injected("BROKER_METRICS_SERVICE_HOST", "10.0.0.12");
-        injected("BROKER_METRICS_SERVICE_PORT_PROM", "9000");
-        injected("BROKER_METRICS_PORT", "tcp://10.0.0.12:9000");
-        injected("BROKER_METRICS_PORT_9000_TCP_ADDR", "10.0.0.12");
-        injected("BROKER_STORE_SERVICE_HOST", "10.0.0.13");
-        injected("BROKER_V2_EU_1_PORT_5432_TCP", "tcp://10.0.0.13:5432");
+        let of_the_broker = "SERVICE_HOST=10.0.0.11 SERVICE_PORT=8000 SERVICE_PORT_HTTP=8000
+            SERVICE_PORT_HTTP_METRICS=9000 PORT=tcp://10.0.0.11:8000 PORT=udp://10.0.0.11:8000
+            PORT_8000_TCP=tcp://10.0.0.11:8000 PORT_8000_TCP_PROTO=tcp PORT_8000_TCP_PORT=8000
+            PORT_8000_TCP_ADDR=10.0.0.11 PORT_53_UDP=udp://10.0.0.11:53
+            PORT_53_UDP_ADDR=10.0.0.11 PORT_7_SCTP_PORT=7";
+        let of_services_whose_name_begins_with_it = "METRICS_SERVICE_HOST=10.0.0.12
+            METRICS_SERVICE_PORT_PROM=9000 METRICS_PORT=tcp://10.0.0.12:9000
+            METRICS_PORT_9000_TCP_ADDR=10.0.0.12 STORE_SERVICE_HOST=10.0.0.13
+            V2_EU_1_PORT_5432_TCP=tcp://10.0.0.13:5432";
+        check(of_the_broker, Kind::Injected);
+        check(of_services_whose_name_begins_with_it, Kind::Injected);
     }
 
     #[test]
     fn variables_that_only_look_injected_are_refused() {
-        let unknown = |name, value| check(name, value, Kind::Unknown);
-        unknown("BROKER_PORT", "8000");
-        unknown("BROKER_PORT", "");
-        unknown("BROKER_OPERATOR_PORT", "9000");
-        unknown("BROKER_HOST", "10.0.0.11");
-        unknown("BROKER_SERVICE", "10.0.0.11");
-        unknown("BROKER_SERVICE_HOSTS", "10.0.0.11");
-        unknown("BROKER_SERVICE_PORT_", "8000");
-        unknown("BROKER_MYSERVICE_HOST", "10.0.0.11");
-        unknown("BROKER_STORE__SERVICE_HOST", "10.0.0.11");
-        unknown("BROKER__SERVICE_HOST", "10.0.0.11");
-        unknown("BROKER_PORT_8000", "tcp://10.0.0.11:8000");
-        unknown("BROKER_PORT_X_TCP", "tcp://10.0.0.11:8000");
-        unknown("BROKER_PORT_80000_TCP", "tcp://10.0.0.11:80000");
-        unknown("BROKER_PORT_8000_HTTP", "tcp://10.0.0.11:8000");
-        unknown("BROKER_PORT_8000_TCP_HOST", "10.0.0.11");
+        let unknown = "PORT=8000 PORT= OPERATOR_PORT=9000 HOST=10.0.0.11 SERVICE=10.0.0.11
+            SERVICE_HOSTS=10.0.0.11 SERVICE_PORT_=8000 MYSERVICE_HOST=10.0.0.11
+            STORE__SERVICE_HOST=10.0.0.11 _SERVICE_HOST=10.0.0.11
+            PORT_8000=tcp://10.0.0.11:8000 PORT_X_TCP=tcp://10.0.0.11:8000
+            PORT_80000_TCP=tcp://10.0.0.11:80000 PORT_8000_HTTP=tcp://10.0.0.11:8000
+            PORT_8000_TCP_HOST=10.0.0.11";
+        check(unknown, Kind::Unknown);
     }
 
     #[test]
     fn keys_are_keys() {
         for key in KEYS {
             let name = key.replace('.', "__").to_uppercase();
-            check(&format!("{PREFIX}{name}"), "x", Kind::Key);
+            check(&format!("{name}=x"), Kind::Key);
         }
     }
 }

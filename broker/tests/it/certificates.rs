@@ -14,7 +14,7 @@ use crate::test_broker::{authorize_query, authorize_with, parameter};
 const HERE: &str = "127.0.0.1";
 
 /// A certificate authority of the test.
-fn authority() -> CertifiedIssuer<'static, KeyPair> {
+pub(crate) fn authority() -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()

@@ -2,7 +2,6 @@
 //! messages, which contain no secret.
 
 mod check;
-mod cookie_cipher;
 mod files;
 mod keys;
 mod kubernetes;

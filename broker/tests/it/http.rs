@@ -8,7 +8,6 @@ mod bearer;
 mod bodies;
 mod callback;
 mod client_credentials;
-mod clock_set_back;
 mod confirmation_page;
 mod fragments;
 mod headers;

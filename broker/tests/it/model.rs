@@ -1,21 +1,21 @@
 //! The states of logins, as pure functions of their data and the time. The storage suite
 //! has the ends and the single use of what is stored; here are the values that are derived,
-//! the order of refusals, and the browser that a session admits.
+//! the order of refusals, and the browser that a session admits. And the random values that
+//! all of them are made of.
 
 use std::collections::HashSet;
 
-use broker::model::grant::{CODE_LIFETIME_MS, Grant, Redemption, Token};
+use broker::model::grant::{CODE_LIFETIME_MS, Grant, Redemption};
 use broker::model::login_session::{
-    BrowserBinding, Handle, LoginSession, NotAdmitted, ResultQuery, SessionStatus, StillPending,
+    BrowserBinding, Handle, LoginSession, NotAdmitted, SessionStatus,
 };
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
+use broker::random::bytes32;
 use contract::{
-    ClientId, CodeVerifier, Digest, LoginLifetime, Provider, RedirectUri, Rule, SessionKey, State,
-    TokenLifetime,
+    ClientId, CodeVerifier, Digest, HandoffCode, LoginLifetime, Provider, RedirectUri, Rule,
+    SessionKey, State, TokenLifetime,
 };
-
-use crate::users::ada;
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
 
@@ -68,40 +68,6 @@ fn session(status: SessionStatus) -> LoginSession {
 }
 
 #[test]
-fn a_refused_read_names_the_first_rule_that_it_broke() {
-    use SessionStatus::{Completed, Consumed, Erased, Unbound};
-    for (project, path, status, ms, expected) in [
-        ("prj_ada", "cb", Unbound, 599_999, Ok(StillPending)),
-        ("prj_ada", "cb", Unbound, 600_000, Err(Rule::ResultExpiry)),
-        ("prj_ada", "cb", Completed, 600_000, Err(Rule::ResultExpiry)),
-        ("prj_ada", "cb", Erased, 0, Err(Rule::ResultExpiry)),
-        ("prj_ada", "cb", Consumed, 600_000, Err(Rule::ResultOnce)),
-        (
-            "prj_ada",
-            "other",
-            Consumed,
-            600_000,
-            Err(Rule::ResultCallback),
-        ),
-        (
-            "prj_bob",
-            "other",
-            Consumed,
-            600_000,
-            Err(Rule::ResultKnown),
-        ),
-    ] {
-        let query = ResultQuery {
-            key: Digest::of(b"key"),
-            project: client(project),
-            redirect_uri: callback(path),
-        };
-        let refused = session(status).explain(&query, NOW.plus_ms(ms));
-        assert_eq!(refused, expected, "{project} {path} {status:?} at {ms}");
-    }
-}
-
-#[test]
 fn a_session_admits_its_own_browser_while_it_is_pending_and_sends_others_back_afterwards() {
     use SessionStatus::{Bound, Completed, Consumed, Erased, Unbound};
     let over = NotAdmitted::Over {
@@ -126,11 +92,10 @@ fn a_session_admits_its_own_browser_while_it_is_pending_and_sends_others_back_af
 }
 
 #[test]
-fn a_refused_redemption_and_a_refused_token_name_the_first_rule_that_they_broke() {
+fn a_refused_redemption_names_the_first_rule_that_it_broke() {
     let challenge = |n: u8| CodeVerifier::from_random(&[n; 32]).challenge();
-    let login = || LoginId::kept("abc".to_owned());
     let grant = Grant {
-        login: login(),
+        login: LoginId::kept("abc".to_owned()),
         project: client("prj_ada"),
         callback: Digest::of(b"callback"),
         challenge: challenge(1),
@@ -151,21 +116,6 @@ fn a_refused_redemption_and_a_refused_token_name_the_first_rule_that_they_broke(
             known_until: NOW,
         };
         assert_eq!(grant.explain(&redemption), expected);
-    }
-    for (profile, ms, expected) in [
-        (Some(ada()), 899_999, Ok(ada())),
-        (Some(ada()), 900_000, Err(Rule::BearerExpiry)),
-        (None, 899_999, Err(Rule::BearerEnded)),
-        (None, 900_000, Err(Rule::BearerExpiry)),
-    ] {
-        let (login, project, ends) = (login(), client("prj_ada"), NOW.plus_ms(900_000));
-        let token = Token {
-            login,
-            project,
-            profile,
-            ends,
-        };
-        assert_eq!(token.open(NOW.plus_ms(ms)), expected);
     }
 }
 
@@ -267,4 +217,40 @@ fn a_handle_and_a_seed_are_redacted() {
     );
     let state = legacy(7).upstream_state();
     assert!(!format!("{state:?}").contains(&state.to_text()));
+}
+
+const DRAWS: usize = 100_000;
+
+// Threats: A11.
+#[test]
+fn a_hundred_thousand_random_values_differ_and_are_uniform() {
+    let drawn: HashSet<_> = (0..DRAWS)
+        .map(|_| HandoffCode::from_random(&bytes32()).expose().to_owned())
+        .collect();
+    assert_eq!(drawn.len(), DRAWS);
+
+    let mut counts = [[0_u32; 128]; 43];
+    for text in &drawn {
+        for (position, byte) in text.bytes().enumerate() {
+            counts[position][usize::from(byte)] += 1;
+        }
+    }
+    for (position, counts) in counts.iter().enumerate() {
+        // 43 characters of six bits have room for two more than 256.
+        check_is_even(counts, if position == 42 { 16 } else { 64 });
+    }
+}
+
+/// Pearson's chi-squared test, with a limit ten standard deviations from the mean, which
+/// uniform values do not reach.
+#[track_caller]
+fn check_is_even(counts: &[u32], letters: u32) {
+    let seen = counts.iter().filter(|count| **count > 0);
+    assert_eq!(seen.count(), letters as usize);
+    let expected = f64::from(u32::try_from(DRAWS).unwrap()) / f64::from(letters);
+    let off = |count: &u32| (f64::from(*count) - expected).powi(2) / expected;
+    let statistic: f64 = counts.iter().filter(|count| **count > 0).map(off).sum();
+    let freedom = f64::from(letters - 1);
+    let limit = freedom + 10.0 * (2.0 * freedom).sqrt();
+    assert!(statistic < limit, "{statistic} of {limit}");
 }

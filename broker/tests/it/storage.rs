@@ -7,7 +7,6 @@
 
 mod acknowledged;
 mod clocks;
-mod fail_points;
 mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
@@ -16,8 +15,6 @@ mod pgbouncer;
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
 mod postgres_brokers;
-#[cfg(feature = "postgres")]
-mod postgres_crash;
 #[cfg(feature = "postgres")]
 mod postgres_tls;
 mod races;
@@ -56,8 +53,6 @@ macro_rules! suite {
                 another_project_consumes_nothing_and_learns_nothing
                 another_callback_consumes_nothing
                 each_upstream_login_is_consumed_once
-            }
-            fail_points {
                 a_read_passes_its_fail_points_in_order
             }
             grants {

@@ -3,16 +3,196 @@
 //! acknowledged, and with no step half done.
 //!
 //! These tests run the real program, because only a process can be locked out, run out of
-//! disk space, or be killed by a signal.
+//! disk space, or be killed by a signal. Here is a file that is damaged, locked by another
+//! process, moved, or of another version.
 
-#[cfg(feature = "postgres")]
-mod clocks;
-mod damaged;
 mod full_disk;
-mod locked;
-mod moved;
-mod newer;
 #[cfg(feature = "postgres")]
-mod password;
+mod postgres;
 mod power_cut;
-mod unwritable_log;
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::command::BrokerCommand;
+use crate::installation::Installation;
+use crate::test_broker::result_body;
+
+/// The start of the second page of a database, the first one after the list of tables.
+const SECOND_PAGE: usize = 4096;
+
+/// Bytes that are not a page of any database.
+fn garbage(length: usize) -> Vec<u8> {
+    (0..length).map(|n| (n * 167 % 251) as u8 | 1).collect()
+}
+
+/// Checks that a damaged database is refused, and kept so that it can be repaired.
+#[track_caller]
+fn check_refused(damage: impl FnOnce(&mut Vec<u8>), text: &str) {
+    let installation = Installation::with_tables();
+    let mut bytes = fs::read(installation.database()).unwrap();
+    damage(&mut bytes);
+    fs::write(installation.database(), &bytes).unwrap();
+    installation.assert_refused(text);
+    installation.assert_refused("move");
+    assert!(
+        fs::read(installation.database()).unwrap() == bytes,
+        "it is kept"
+    );
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_kept() {
+    let whole = |bytes: &mut Vec<u8>| *bytes = garbage(bytes.len());
+    check_refused(whole, "not a database");
+    check_refused(|bytes| *bytes = garbage(9), "not a database");
+    let after_the_header = |bytes: &mut Vec<u8>| {
+        let rest = bytes.len() - 100;
+        bytes[100..].copy_from_slice(&garbage(rest));
+    };
+    check_refused(after_the_header, "malformed");
+    check_refused(|bytes| bytes.truncate(50), "malformed");
+    check_refused(|bytes| bytes.truncate(SECOND_PAGE), "malformed");
+    check_refused(|bytes| bytes.truncate(2 * SECOND_PAGE + 800), "malformed");
+}
+
+#[test]
+fn damage_in_any_page_is_found_at_the_start() {
+    for page in 1..=11 {
+        let start = page * SECOND_PAGE;
+        let head = |bytes: &mut Vec<u8>| bytes[start..start + 12].copy_from_slice(&garbage(12));
+        check_refused(head, "damaged");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_under_a_broker_makes_it_answer_503() {
+    let installation = Installation::with_tables();
+    let served = installation.serve();
+    let whole = fs::read(installation.database()).unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(installation.database())
+        .unwrap();
+    let beyond = SECOND_PAGE as u64;
+    file.write_all_at(&garbage(whole.len() - SECOND_PAGE), beyond)
+        .unwrap();
+    invalidate_the_cache(&installation);
+
+    served.session(1).await.is_refusal(503);
+    served
+        .post("/v1/login/result", &result_body(1))
+        .await
+        .is_refusal(503);
+    assert_eq!(served.get("/livez").await.status, 200);
+    served.logged("malformed; move the file away");
+
+    file.write_all_at(&whole[SECOND_PAGE..], beyond).unwrap();
+    invalidate_the_cache(&installation);
+    assert_eq!(served.session(1).await.status, 200);
+    let log = served.kill();
+    assert!(!log.contains("panic"), "{log}");
+}
+
+/// Writes to the database, so that the broker discards the pages that it has cached.
+fn invalidate_the_cache(installation: &Installation) {
+    installation
+        .connect()
+        .pragma_update(None, "user_version", 1)
+        .unwrap();
+}
+
+/// Locks the database until the returned transaction is dropped. The broker waits for 5
+/// seconds.
+fn lock(file: &Connection) -> Transaction<'_> {
+    file.execute_batch("BEGIN IMMEDIATE; ROLLBACK").unwrap();
+    Transaction::new_unchecked(file, TransactionBehavior::Exclusive).unwrap()
+}
+
+#[test]
+fn a_broker_does_not_start_on_a_file_that_another_process_locks() {
+    let installation = Installation::with_tables();
+    let other = installation.connect();
+    let lock = lock(&other);
+    std::thread::scope(|scope| {
+        for command in ["check", "serve"] {
+            let config = &installation.config;
+            scope.spawn(move || {
+                let output = BrokerCommand::with(command, config).output();
+                output.failed("broker.db: the store failed: database is locked");
+                output.failed("another process holds it");
+            });
+        }
+    });
+    drop(lock);
+    assert_eq!(installation.check().code, Some(0));
+}
+
+#[tokio::test]
+async fn a_broker_that_is_locked_out_answers_503_and_goes_on_afterwards() {
+    let installation = Installation::with_tables();
+    let served = installation.serve();
+    assert_eq!(served.session(1).await.status, 200);
+    let other = installation.connect();
+    let lock = lock(&other);
+    let (one, another) = tokio::join!(served.session(2), served.get("/readyz"));
+    one.is_refusal(503);
+    another.is_refusal(503);
+    served.logged("another process holds it");
+    drop(lock);
+    assert_eq!(served.session(2).await.status, 200, "its key is not taken");
+    served.session(1).await.is_refusal(400);
+}
+
+/// What a broker writes to a file that was moved is lost at its next start.
+#[tokio::test]
+async fn a_broker_is_not_ready_without_the_file_that_it_opened() {
+    let installation = Installation::with_tables();
+    let served = installation.serve();
+    assert_eq!(served.get("/readyz").await.status, 200);
+    let (file, aside) = (installation.database(), installation.scratch.file("aside"));
+    fs::rename(&file, &aside).unwrap();
+    served.get("/readyz").await.is_refusal(503);
+    served.logged("the database was moved, removed or replaced");
+
+    fs::copy(&aside, &file).unwrap();
+    served.get("/readyz").await.is_refusal(503);
+
+    fs::rename(&aside, &file).unwrap();
+    assert_eq!(served.get("/readyz").await.status, 200);
+}
+
+#[test]
+fn the_tables_of_a_newer_version_or_of_another_program_are_left_alone_and_reported() {
+    let newer = "CREATE TABLE logins (another INTEGER); PRAGMA user_version = 2";
+    for (tables, message) in [
+        (newer, "the tables of version 2, this broker those of 1"),
+        (newer, "store.url"),
+        (
+            "CREATE TABLE recipes (name TEXT)",
+            "the tables of another program",
+        ),
+    ] {
+        let installation = Installation::new();
+        installation.connect().execute_batch(tables).unwrap();
+        let before = installation.scratch.read_all("broker.db");
+        installation.assert_refused(message);
+        assert_eq!(installation.scratch.read_all("broker.db"), before);
+    }
+}
+
+#[tokio::test]
+async fn a_broker_whose_tables_became_newer_is_not_ready() {
+    let installation = Installation::with_tables();
+    let served = installation.serve();
+    assert_eq!(served.get("/readyz").await.status, 200);
+    let other = installation.connect();
+    other.pragma_update(None, "user_version", 2).unwrap();
+    served.get("/readyz").await.is_refusal(503);
+    assert_eq!(served.get("/livez").await.status, 200);
+    served.logged("the tables of version 2");
+    other.pragma_update(None, "user_version", 1).unwrap();
+    assert_eq!(served.get("/readyz").await.status, 200);
+}

@@ -5,7 +5,6 @@ mod browser;
 mod http;
 mod logins;
 mod requests;
-mod upstream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,16 +22,15 @@ use serde_json::Value;
 use testkit::backend::Backend;
 use testkit::http::{Http, Request, Response};
 use testkit::server::TestServer;
-use wiremock::MockServer;
 
+use crate::upstream::providers::{FakeProvider, github_config, google_config, prepare_github};
 pub(crate) use browser::{Browser, back_path, sign_in};
 pub(crate) use http::checked_http;
-pub(crate) use logins::authorization_path;
+pub(crate) use logins::{ada, adas_profile, authorization_path};
 pub(crate) use requests::{
     authorize_path, authorize_query, authorize_with, key, parameter, result_body, session_body,
     state, token_body, verifier, with,
 };
-pub(crate) use upstream::{GITHUB_SECRET, UPSTREAM_TOKEN, adas_profile};
 
 /// The base URL of every broker that is not configured otherwise; it listens elsewhere.
 pub(crate) const BASE: &str = "http://127.0.0.1:8000";
@@ -47,7 +45,7 @@ pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
 pub(crate) struct TestBroker {
     pub(crate) clock: Clock,
     pub(crate) projects: Projects,
-    pub(crate) github: MockServer,
+    pub(crate) github: FakeProvider,
     /// The path of each route.
     pub(crate) paths: Vec<String>,
     /// Ada's backend.
@@ -113,12 +111,14 @@ impl TestBroker {
         change: impl FnOnce(&mut Config),
     ) -> Self {
         testkit::leak_check::watch_log();
-        let github = upstream::imitate_github().await;
+        let github = FakeProvider::start().await;
+        prepare_github(&github);
         let mut config = Config {
             upstream: UpstreamConfig {
                 timeout_ms: 5_000,
-                google: Some(upstream::unreachable_google()),
-                github: Some(upstream::github_at(&github)),
+                // Port 1 of loopback: closed on any sane machine.
+                google: Some(google_config("http://127.0.0.1:1")),
+                github: Some(github_config(&github.url())),
                 ..UpstreamConfig::default()
             },
             projects: vec![
@@ -262,8 +262,8 @@ impl TestBroker {
     }
 
     /// The number of calls that GitHub has received.
-    pub(crate) async fn calls_upstream(&self) -> usize {
-        self.github.received_requests().await.unwrap().len()
+    pub(crate) fn calls_upstream(&self) -> usize {
+        self.github.calls().len()
     }
 }
 

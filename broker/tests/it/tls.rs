@@ -135,38 +135,25 @@ fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
     assert_eq!(public().output().code, Some(0));
 }
 
-/// The first message of a client whose newest version is `newest`, 3.1 for TLS 1.0 and
-/// so on. (RFC 5246, section 7.4.1.2, and RFC 8422 for the curves.)
-fn client_hello(newest: [u8; 2]) -> Vec<u8> {
-    let extensions = [
-        // supported_groups: secp256r1. ec_point_formats: uncompressed.
-        &[0, 10, 0, 4, 0, 2, 0, 23][..],
-        &[0, 11, 0, 2, 1, 0],
-        // signature_algorithms: ecdsa, rsa_pss and rsa_pkcs1 with SHA-256.
-        &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1],
-        // extended_master_secret.
-        &[0, 23, 0, 0],
-    ]
-    .concat();
-    // For 1.2: ECDHE with AES-128-GCM. For 1.1 and before: ECDHE and RSA with
-    // AES-128-CBC.
-    let suites = [0xC0, 0x2B, 0xC0, 0x2F, 0xC0, 0x09, 0xC0, 0x13, 0x00, 0x2F];
-    let body = [
-        &newest[..],
+/// The first message of a client whose newest version is 3.`minor`: 1 for TLS 1.0 and so on.
+/// (RFC 5246, section 7.4.1.2, and RFC 8422 for the curves.)
+fn client_hello(minor: u8) -> Vec<u8> {
+    [
+        // Handshake, 85 bytes: ClientHello, 81 bytes.
+        &[22, 3, 1, 0, 85, 1, 0, 0, 81, 3, minor][..],
         &[7; 32],
-        &[0],
-        &with_length(&suites),
-        &[1, 0],
-        &with_length(&extensions),
+        // No session. For 1.2: ECDHE with AES-128-GCM. For 1.1 and before: ECDHE and RSA with
+        // AES-128-CBC. No compression.
+        &[
+            0, 0, 10, 0xC0, 0x2B, 0xC0, 0x2F, 0xC0, 0x09, 0xC0, 0x13, 0x00, 0x2F, 1, 0,
+        ],
+        // Extensions, 30 bytes. supported_groups: secp256r1. ec_point_formats: uncompressed.
+        &[0, 30, 0, 10, 0, 4, 0, 2, 0, 23, 0, 11, 0, 2, 1, 0],
+        // signature_algorithms: ecdsa, rsa_pss and rsa_pkcs1 with SHA-256.
+        // extended_master_secret.
+        &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 23, 0, 0],
     ]
-    .concat();
-    let handshake = [&[1, 0][..], &with_length(&body)].concat();
-    [&[22, 3, 1][..], &with_length(&handshake)].concat()
-}
-
-fn with_length(bytes: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(bytes.len()).unwrap();
-    [&length.to_be_bytes(), bytes].concat()
+    .concat()
 }
 
 /// The first bytes of the response of the broker at `address`.
@@ -188,10 +175,10 @@ fn versions_of_tls_before_1_2_are_refused_by_their_number() {
     const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
     let (_scratch, config) = config();
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
-    let response = answer_to(broker.address(), &client_hello([3, 3]));
+    let response = answer_to(broker.address(), &client_hello(3));
     assert_eq!(response[0], HANDSHAKE, "1.2 is accepted: {response:?}");
     for (minor, name) in [(0, "SSL 3.0"), (1, "TLS 1.0"), (2, "TLS 1.1")] {
-        let response = answer_to(broker.address(), &client_hello([3, minor]));
+        let response = answer_to(broker.address(), &client_hello(minor));
         assert_eq!(response[0], ALERT, "{name}: {response:?}");
         assert_eq!(response[5..], FATAL_PROTOCOL_VERSION, "{name}");
     }

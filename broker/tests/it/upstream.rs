@@ -12,5 +12,5 @@ mod id_token;
 mod keys;
 mod limits;
 mod online;
-mod providers;
+pub(crate) mod providers;
 mod users;

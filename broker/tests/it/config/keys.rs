@@ -61,12 +61,24 @@ fn a_secret_where_a_key_belongs_or_in_a_line_that_is_no_toml_is_not_shown() {
     refused("= 1\n", "line 1");
 }
 
+/// `contract::Origin` has every case of a base URL.
 #[test]
 fn a_missing_or_malformed_value_names_its_key() {
     refused("", "base_url");
-    refused("base_url = 1\n", "base_url");
-    refused("base_url = 'http://hunter2.example'\n", "`base_url`");
-    refused("base_url = 'https://signin.example/'\n", "trailing slash");
+    check_refused(
+        "",
+        r"
+        base_url = 1                                => base_url
+        base_url = ''                               => base_url
+        base_url = 'broker.example'                 => base_url
+        base_url = 'http://hunter2.example'         => `base_url`
+        base_url = 'https://broker.example/base'    => base_url
+        base_url = 'https://signin.example/'        => trailing slash
+        ",
+    );
+    for url in ["http://[::1]:8000", "https://localhost:8443"] {
+        accepted(&format!("base_url = \"{url}\"\n"));
+    }
     check_refused(
         LOCAL,
         r#"
@@ -99,22 +111,6 @@ fn a_missing_or_malformed_value_names_its_key() {
         {google} | enabled = "yes"                  => enabled
         "#,
     );
-}
-
-/// The unit tests of `contract::Origin` have every case.
-#[test]
-fn a_base_url_is_an_origin_and_nothing_more() {
-    for url in [
-        "",
-        "broker.example",
-        "http://broker.example",
-        "https://broker.example/base",
-    ] {
-        refused(&format!("base_url = \"{url}\"\n"), "base_url");
-    }
-    for url in ["http://[::1]:8000", "https://localhost:8443"] {
-        accepted(&format!("base_url = \"{url}\"\n"));
-    }
 }
 
 #[test]

@@ -15,27 +15,15 @@ fn each_invalid_member_of_a_project_is_refused() {
         format!("{LOCAL}{}", text.replace(from, to))
     };
     accepted(&project("prj_ada", "a"));
-    let long = "x".repeat(101);
+    let callback = "https://app.example/cb";
     for (from, to, message) in [
         ("name = \"Ada\"\n", "", "name"),
         ("prj_ada", "", "client_id"),
-        ("prj_ada", &long, "client_id"),
-        (
-            "client_secret_sha256 = \"",
-            "client_secret_sha256 = \"x",
-            "client_secret_sha256",
-        ),
+        ("prj_ada", &"x".repeat(101), "client_id"),
+        ("sha256 = \"", "sha256 = \"x", "client_secret_sha256"),
         ("[\"https://app.example/cb\"]", "[]", "redirect_uris"),
-        (
-            "https://app.example/cb",
-            "http://app.example/cb",
-            "redirect_uri",
-        ),
-        (
-            "https://app.example/cb",
-            "https://app.example/cb?",
-            "redirect_uri",
-        ),
+        (callback, "http://app.example/cb", "redirect_uri"),
+        (callback, "https://app.example/cb?", "redirect_uri"),
     ] {
         refused(&project(from, to), message);
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::values::Kind;
+use super::values::Field;
 
 /// A generated request body.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(super) enum Body {
 }
 
 /// A field's name, a right value for it and an odd one.
-type Field = (&'static str, String, String);
+type Values = (String, String, String);
 
 /// A change of a valid body.
 #[derive(Debug, Clone)]
@@ -37,10 +37,11 @@ enum Change {
 }
 
 /// Bodies with these fields.
-pub(super) fn of(fields: &[(&'static str, Kind)]) -> impl Strategy<Value = Body> {
-    let fields = fields
-        .iter()
-        .map(|(name, kind)| (Just(*name), kind.right(), kind.odd()));
+pub(super) fn of(fields: &[Field]) -> impl Strategy<Value = Body> {
+    let fields = fields.iter().map(|field| {
+        let (name, right) = (field.name.clone(), field.right.clone());
+        (Just(name), Just(right), field.odd.clone())
+    });
     let changes = prop_oneof![3 => Just(0_usize), 4 => Just(1), 2 => Just(2)];
     let changes = changes.prop_flat_map(|count| prop::collection::vec(change(), count));
     let objects = (fields.collect::<Vec<_>>(), changes)
@@ -79,10 +80,10 @@ fn not_text() -> impl Strategy<Value = Value> {
     select(serde_json::from_str::<Vec<Value>>(values).unwrap())
 }
 
-fn changed(fields: &[Field], changes: &[Change]) -> Vec<(String, Value)> {
+fn changed(fields: &[Values], changes: &[Change]) -> Vec<(String, Value)> {
     let right = fields
         .iter()
-        .map(|(name, right, _)| ((*name).to_owned(), json!(right)));
+        .map(|(name, right, _)| (name.clone(), json!(right)));
     let mut members: Vec<(String, Value)> = right.collect();
     let odd = |name: &str| {
         let field = fields.iter().find(|field| field.0 == name);

@@ -1,7 +1,5 @@
 //! Values of fields: valid, at the limit, and just beyond it.
 
-use std::sync::LazyLock;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
@@ -10,22 +8,16 @@ use proptest::sample::select;
 use crate::fuzz::broker::{CLIENT, SECRET};
 use crate::test_broker::CALLBACK;
 
-/// The type of a field in the specification's tables.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
-    ClientId,
-    ClientSecret,
-    SessionKey,
-    Provider,
-    RedirectUri,
-    GrantType,
-    Code,
-    CodeVerifier,
+/// A field of a request.
+pub(super) struct Field {
+    pub(super) name: String,
+    /// The rule that refuses a wrong value.
+    pub(super) rule: &'static str,
+    /// A value that the field takes.
+    pub(super) right: String,
+    /// A value at the edge of what the field takes, or beyond.
+    pub(super) odd: BoxedStrategy<String>,
 }
-
-/// The longest callback that there can be.
-pub(super) static LONGEST_CALLBACK: LazyLock<String> =
-    LazyLock::new(|| filled_to("https://app.example/", "a", 2048));
 
 /// Characters of one, two, three and four bytes, those that make one sign of two,
 /// and those that JSON must escape.
@@ -44,69 +36,46 @@ const ALPHABETS: [&str; 9] = [
 /// The characters of a verifier.
 const UNRESERVED: &str = "ABXYZabxyz0189-._~";
 
-impl Kind {
-    /// The rule that refuses a wrong value.
-    pub(super) fn rule(self) -> &'static str {
-        match self {
-            Self::ClientId => "client_id.length",
-            Self::ClientSecret => "client_secret.length",
-            Self::SessionKey => "session_key.pattern",
-            Self::Provider => "provider.known",
-            Self::RedirectUri => "redirect_uri.shape",
-            Self::GrantType => "grant_type.constant",
-            Self::Code => "code.length",
-            Self::CodeVerifier => "code_verifier.pattern",
-        }
-    }
+/// 43 characters that encode 32 bytes.
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
-    /// A value that the field takes.
-    pub(super) fn right(self) -> BoxedStrategy<String> {
-        match self {
-            Self::ClientId => mostly(CLIENT, of_length(&[1, 2, 99, 100])),
-            Self::ClientSecret => mostly(SECRET, of_length(&[1, 2, 199, 200])),
-            Self::Code => of_length(&[1, 2, 43, 199, 200]),
-            Self::SessionKey => prop_oneof![3 => key(), 1 => not_canonical()].boxed(),
-            Self::Provider => select(vec!["google", "github"]).prop_map_into().boxed(),
-            Self::GrantType => Just("authorization_code".to_owned()).boxed(),
-            Self::CodeVerifier => of(UNRESERVED, &[43, 44, 64, 127, 128]),
-            Self::RedirectUri => prop_oneof![
-                4 => callback(),
-                1 => long_address(),
-                1 => composed_address(),
-            ]
-            .boxed(),
-        }
-    }
-
-    /// A value at the edge of what the field takes, or beyond.
-    pub(super) fn odd(self) -> BoxedStrategy<String> {
-        match self {
-            Self::ClientId => of_length(&[0, 1, 99, 100, 101, 102]),
-            Self::ClientSecret | Self::Code => of_length(&[0, 1, 199, 200, 201, 400]),
-            Self::SessionKey => odd_key(),
-            Self::Provider => near("google github gitlab Google GITHUB"),
-            Self::GrantType => {
-                near("authorization_code authorization-code Authorization_Code refresh_token")
+impl Field {
+    /// The field of this name in the specification's tables.
+    pub(super) fn of(name: &str) -> Self {
+        let (rule, right, odd) = match name {
+            "client_id" => {
+                let odd = of_length(&[0, 1, 2, 99, 100, 101, 102]);
+                ("client_id.length", CLIENT, odd)
             }
-            Self::CodeVerifier => prop_oneof![
-                of(UNRESERVED, &[0, 42, 43, 128, 129, 200]),
-                of(UNRESERVED, &[43, 128]).prop_flat_map(|text| with_one_changed(&text)),
-                odd_key(),
-            ]
-            .boxed(),
-            Self::RedirectUri => prop_oneof![
-                3 => composed_address(),
-                2 => long_address(),
-                2 => callback().prop_flat_map(|text| with_one_changed(&text)),
-                1 => of_length(&[0, 1, 2047, 2048, 2049]),
-            ]
-            .boxed(),
+            "client_secret" => {
+                let odd = of_length(&[0, 1, 199, 200, 201, 400]);
+                ("client_secret.length", SECRET, odd)
+            }
+            "code" => {
+                let odd = of_length(&[0, 1, 43, 199, 200, 201, 400]);
+                ("code.length", KEY, odd)
+            }
+            "session_key" => ("session_key.pattern", KEY, odd_key()),
+            "provider" => {
+                let odd = near("google github gitlab Google GITHUB");
+                ("provider.known", "github", odd)
+            }
+            "grant_type" => {
+                let odd =
+                    near("authorization_code authorization-code Authorization_Code refresh_token");
+                ("grant_type.constant", "authorization_code", odd)
+            }
+            "code_verifier" => ("code_verifier.pattern", KEY, odd_verifier()),
+            "redirect_uri" => ("redirect_uri.shape", CALLBACK, odd_address()),
+            other => panic!("{other} is no field of a request"),
+        };
+        Self {
+            name: name.to_owned(),
+            rule,
+            right: right.to_owned(),
+            odd,
         }
     }
-}
-
-fn mostly(usual: &str, other: BoxedStrategy<String>) -> BoxedStrategy<String> {
-    prop_oneof![4 => Just(usual.to_owned()), 1 => other].boxed()
 }
 
 /// Text of one of these lengths, in characters, of one of the alphabets.
@@ -179,21 +148,34 @@ fn with_one_changed(text: &str) -> BoxedStrategy<String> {
         .boxed()
 }
 
-fn callback() -> BoxedStrategy<String> {
-    select(vec![CALLBACK.to_owned(), LONGEST_CALLBACK.clone()]).boxed()
+fn odd_verifier() -> BoxedStrategy<String> {
+    prop_oneof![
+        of(UNRESERVED, &[0, 42, 43, 44, 64, 127, 128, 129, 200]),
+        of(UNRESERVED, &[43, 128]).prop_flat_map(|text| with_one_changed(&text)),
+        odd_key(),
+    ]
+    .boxed()
+}
+
+fn odd_address() -> BoxedStrategy<String> {
+    prop_oneof![
+        3 => composed_address(),
+        2 => long_address(),
+        2 => with_one_changed(CALLBACK),
+        1 => of_length(&[0, 1, 2047, 2048, 2049]),
+    ]
+    .boxed()
 }
 
 /// Addresses of 2046 to 2050 characters.
 fn long_address() -> BoxedStrategy<String> {
     let start = words("https://app.example/ http://localhost:3000/ http://[::1]/");
     (start, words("a a/ ~ é %41 ./"), 2046..=2050_usize)
-        .prop_map(|(start, filling, length)| filled_to(start, filling, length))
+        .prop_map(|(start, filling, length)| {
+            let filling = filling.chars().cycle();
+            start.chars().chain(filling).take(length).collect()
+        })
         .boxed()
-}
-
-fn filled_to(start: &str, filling: &str, length: usize) -> String {
-    let filling = filling.chars().cycle();
-    start.chars().chain(filling).take(length).collect()
 }
 
 /// Addresses put together from parts that are right, wrong, or right elsewhere. An empty

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
-use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
+use broker::config::{Config, UpstreamConfig};
 use broker::model::UnixMs;
 use broker::model::grant::NewGrant;
 use broker::model::upstream_login::{Seed, UpstreamLogin};
@@ -28,10 +28,10 @@ use testkit::server::runtime;
 
 use super::entitlement::{self, Issued};
 use crate::test_broker::{
-    ADA_SECRET, CALLBACK, LOCAL_CALLBACK, authorize_query, authorize_with, project, session_body,
-    token_body, verifier, with,
+    ADA_SECRET, CALLBACK, LOCAL_CALLBACK, ada, authorize_query, authorize_with, project,
+    session_body, token_body, verifier, with,
 };
-use crate::users::ada;
+use crate::upstream::providers::{github_config, google_config};
 
 pub(super) use crate::test_broker::BASE;
 
@@ -62,11 +62,6 @@ pub(crate) struct FuzzedBroker {
 
 impl FuzzedBroker {
     pub(crate) fn start() -> Self {
-        Self::start_with(&CALLBACKS)
-    }
-
-    /// Starts one whose project has these callbacks.
-    pub(crate) fn start_with(callbacks: &[&str]) -> Self {
         let store = store::open(&StoreUrl::SqliteMemory, FailPoints::NONE).unwrap();
         let clock = Clock::fixed_at(UnixMs(1_800_000_000_000));
         let events = Arc::<Mutex<Vec<Event>>>::default();
@@ -79,8 +74,12 @@ impl FuzzedBroker {
             ..Dependencies::default()
         };
         let mut config = Config {
-            upstream: unreachable_providers(),
-            projects: vec![project("ada", SECRET, callbacks)],
+            upstream: UpstreamConfig {
+                google: Some(google_config(GOOGLE)),
+                github: Some(github_config(GITHUB)),
+                ..UpstreamConfig::default()
+            },
+            projects: vec![project("ada", SECRET, &CALLBACKS)],
             ..Config::in_process(BASE.parse().unwrap())
         };
         // Most requests bear a wrong one.
@@ -213,26 +212,6 @@ pub(super) fn authorize() -> String {
             _ => (name, value),
         });
     authorize_with(&fresh.collect::<Vec<_>>())
-}
-
-fn unreachable_providers() -> UpstreamConfig {
-    let secret = || UpstreamSecret::new("LeakMark-Ada-at-providers");
-    UpstreamConfig {
-        google: Some(GoogleConfig {
-            client_id: "us".to_owned(),
-            client_secret: secret(),
-            enabled: true,
-            issuer: GOOGLE.parse().unwrap(),
-        }),
-        github: Some(GitHubConfig {
-            client_id: "us".to_owned(),
-            client_secret: secret(),
-            enabled: true,
-            web_url: GITHUB.parse().unwrap(),
-            api_url: GITHUB.parse().unwrap(),
-        }),
-        ..UpstreamConfig::default()
-    }
 }
 
 /// A violated invariant, in a word.

@@ -87,7 +87,7 @@ async fn a_local_plain_client_can_complete_a_login_and_does_not_bind_it() {
     let refused = broker.plain_client().get(&path).await;
     refused.is_refusal(410);
     browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
-    assert_eq!(broker.calls_upstream().await, 3, "the user signed in");
+    assert_eq!(broker.calls_upstream(), 3, "the user signed in");
     curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
     let again = broker.plain_client().get(&path).await;
     again.redirects_to(LOCAL_CALLBACK);
@@ -96,7 +96,7 @@ async fn a_local_plain_client_can_complete_a_login_and_does_not_bind_it() {
     let curl = broker.plain_client();
     let back = curl.to_provider(&local_session(&broker).await).await;
     curl.get(&back).await.redirects_to(LOCAL_CALLBACK);
-    assert_eq!(broker.calls_upstream().await, 3, "it signed in");
+    assert_eq!(broker.calls_upstream(), 3, "it signed in");
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ async fn is_accepted(broker: &TestBroker, path: &str) -> String {
     let redirect = broker.browser().get(path).await;
     assert_eq!((redirect.status, redirect.text()), (303, ""));
     let url = redirect.location().unwrap();
-    let start = format!("{}/login/oauth/authorize?", broker.github.uri());
+    let start = format!("{}/login/oauth/authorize?", broker.github.url());
     assert!(url.starts_with(&start), "{url}");
     assert!(url.ends_with('#'), "it removes the browser's fragment");
     url.to_owned()
@@ -47,7 +47,7 @@ async fn a_valid_request_redirects_to_the_provider() {
     let broker = TestBroker::start().await;
     let url = is_accepted(&broker, &authorize_path()).await;
     for (name, value) in [
-        ("client_id", Some("github-client")),
+        ("client_id", Some("us-at-github")),
         (
             "redirect_uri",
             Some("http://127.0.0.1:8000/callback/github"),
@@ -64,21 +64,90 @@ async fn a_valid_request_redirects_to_the_provider() {
     assert!(!url.contains(&authorize_query()[4].1));
 }
 
-// Threats: A3, A5.
+/// Addresses that are almost a callback, in terms of it and its parts.
+const NEAR_MISSES: &str = r"
+    CALLBACK/ CALLBACK? CALLBACK?x=1 CALLBACK# CALLBACK#x CALLBACK/more CALLBACK// CALLBACK/..
+    CALLBACK%00 CALLBACK%20 CALLBACK;x CALLBACK2 https://evil.example/CALLBACK
+    SCHEME://AUTHORITY SCHEME://AUTHORITY/ SCHEME://AUTHORITY//PATH SCHEME://AUTHORITY/./PATH
+    SCHEME://AUTHORITY/x/../PATH SCHEME://AUTHORITY/PATH%2F SCHEME:\\AUTHORITY\PATH
+    SCHEME:/AUTHORITY/PATH //AUTHORITY/PATH /PATH SCHEME://www.AUTHORITY/PATH
+    SCHEME://HOST:08443/PATH SCHEME://HOST:8443/PATH SCHEME://ada@AUTHORITY/PATH
+    SCHEME://ada:pass@AUTHORITY/PATH SCHEME://@AUTHORITY/PATH
+    SCHEME://AUTHORITY@evil.example/PATH SCHEME://HOST.evil.example/PATH
+    SCHEME://evil.example/PATH SCHEME://127.0.0.1/PATH SCHEME://127.1/PATH SCHEME://[::1]/PATH
+    javascript:alert(1) data:text/html,x";
+
+/// Addresses that resemble a registered callback. `callback` has a path.
+pub(super) fn near_misses(callback: &str) -> Vec<String> {
+    let (scheme, rest) = callback.split_once("://").unwrap();
+    let (authority, path) = rest.split_once('/').unwrap();
+    let host = authority.split(':').next().unwrap();
+    let other_scheme = if scheme == "http" { "https" } else { "http" };
+    let (shorter, last) = callback.split_at(callback.len() - 1);
+    let filled = NEAR_MISSES
+        .replace("CALLBACK", callback)
+        .replace("SCHEME", scheme)
+        .replace("AUTHORITY", authority)
+        .replace("HOST", host)
+        .replace("PATH", path);
+    let mut misses: Vec<_> = filled.split_whitespace().map(str::to_owned).collect();
+    misses.extend([
+        String::new(),
+        shorter.to_owned(),
+        format!("{shorter}%{:02x}", last.as_bytes()[0]),
+        format!("{scheme}://{authority}/{}", path.to_uppercase()),
+        format!("{scheme}://{}/{path}", authority.to_uppercase()),
+        format!(
+            "{scheme}://{}/{path}",
+            authority.replace(host, &format!("{host}."))
+        ),
+        format!("{}://{rest}", scheme.to_uppercase()),
+        format!("{other_scheme}://{rest}"),
+        format!(" {callback}"),
+        format!("{callback} "),
+        format!("{callback}\n"),
+        format!("{scheme}://{authority}/\t{path}"),
+        format!("{callback}{}", "x".repeat(2048)),
+    ]);
+    misses
+}
+
+// Threats: A1, A3, A5.
 #[tokio::test]
 async fn an_unknown_or_repeated_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
-    for (query, rule) in [
-        (with("client_id", Some("prj_nobody")), "authorize.client"),
-        (with("client_id", Some("")), "authorize.client"),
-        (
-            with("redirect_uri", Some(BOB_CALLBACK)),
-            "redirect_uri.registered",
-        ),
-        (with_more("client_id", "prj_bob"), "authorize.once"),
-        (with_more("redirect_uri", LOCAL_CALLBACK), "authorize.once"),
+    let (client, callback) = ("authorize.client", "redirect_uri.registered");
+    let long = "x".repeat(101);
+    let mut rows = vec![
+        (with("client_id", None), client),
+        (with("redirect_uri", None), callback),
+        (with("redirect_uri", Some(BOB_CALLBACK)), callback),
+    ];
+    for other in ["", "prj_nobody", "PRJ_ADA", &long] {
+        rows.push((with("client_id", Some(other)), client));
+    }
+    for miss in [CALLBACK, LOCAL_CALLBACK].into_iter().flat_map(near_misses) {
+        rows.push((with("redirect_uri", Some(&miss)), callback));
+    }
+    for (name, second) in [
+        ("client_id", ""),
+        ("client_id", "prj_ada"),
+        ("client_id", "prj_bob"),
+        ("redirect_uri", CALLBACK),
+        ("redirect_uri", LOCAL_CALLBACK),
+        ("redirect_uri", "https://evil.example/"),
     ] {
-        let page = broker.browser().get(&authorize_with(&query)).await;
+        rows.push((with_more(name, second), "authorize.once"));
+    }
+    let mut rows: Vec<_> = rows
+        .iter()
+        .map(|(query, rule)| (authorize_with(query), *rule))
+        .collect();
+    for query in ["", "client_id", "%", "redirect_uri=https://evil.example/"] {
+        rows.push((format!("/authorize?{query}"), client));
+    }
+    for (path, rule) in rows {
+        let page = broker.browser().get(&path).await;
         page.is_refusal_page(400, rule);
     }
 }

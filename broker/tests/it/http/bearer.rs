@@ -1,6 +1,5 @@
 //! Bearer tokens: accepted in one well-formed `Authorization` header and nowhere else.
 
-use crate::malformed::{malformed_bearers, other_schemes};
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
@@ -13,6 +12,41 @@ const TWICE: &str = r#"Bearer realm="fsi", error="invalid_request""#;
 
 const PATHS: [(Method, &str); 2] = [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")];
 
+/// Headers of the scheme `Bearer` without one well-formed token, made of `token`.
+fn malformed_bearers(token: &str) -> Vec<String> {
+    vec![
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        "Bearer x".to_owned(),
+        format!("Bearer\t{token}"),
+        format!("Bearer {token}x"),
+        format!("Bearer {token},"),
+        format!("Bearer {token} {token}"),
+        format!("Bearer {token}, Bearer {token}"),
+        format!("Bearer \"{token}\""),
+        format!("Bearer {}", &token[..token.len() - 1]),
+        format!("Bearer {}", token.to_uppercase()),
+        format!("Bearer {}", token.replacen("fsi_", "", 1)),
+        format!("Bearer {}", token.replacen("fsi_", "gho_", 1)),
+        format!("Bearer: {token}"),
+        format!("Bearer={token}"),
+    ]
+}
+
+/// Headers of another scheme than `Bearer`, or of none.
+fn other_schemes(token: &str) -> Vec<String> {
+    vec![
+        "Basic cHJqX2FkYTpzZWNyZXQ=".to_owned(),
+        format!("Basic {token}"),
+        format!("Token {token}"),
+        format!("DPoP {token}"),
+        format!("Bearer{token}"),
+        format!("Bearer-x {token}"),
+        token.to_owned(),
+        String::new(),
+    ]
+}
+
 /// Asserts that both operations refuse a request with these headers, with this challenge.
 async fn are_challenged(
     broker: &TestBroker,
@@ -20,9 +54,14 @@ async fn are_challenged(
     status: u16,
     challenge: &str,
 ) {
+    let rule = if status == 400 {
+        "bearer.once"
+    } else {
+        "bearer.shape"
+    };
     for (method, path) in PATHS {
         let response = broker.send(method, path, headers).await;
-        response.is_refusal(status);
+        broker.has_refused(&response, status, rule);
         let sent = response.header("www-authenticate");
         assert_eq!(sent, Some(challenge), "{path}: {headers:?}");
     }

@@ -34,7 +34,7 @@ async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
         let expected = format!("{CALLBACK}?error={error}&state={}", state());
         browser.get(&back).await.redirects_to(&expected);
     }
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
 }
 
 // Threats: B2, B30.
@@ -45,7 +45,7 @@ async fn a_repeated_callback_does_not_call_the_provider_again() {
     browser.get(&back).await.redirects_to(CALLBACK);
     let (legacy, legacy_back) = broker.at_provider_in_legacy().await;
     assert_eq!(legacy.get(&legacy_back).await.status, 303);
-    let calls = broker.calls_upstream().await;
+    let calls = broker.calls_upstream();
     assert_eq!(calls, 2 * 3, "an exchange and two questions each");
     for end in ["code=upstream-code", "error=access_denied"] {
         let again = back.replace("code=upstream-code", end);
@@ -54,7 +54,7 @@ async fn a_repeated_callback_does_not_call_the_provider_again() {
     }
     let again = legacy.get(&legacy_back).await;
     again.is_refusal_page(400, "upstream_login.once");
-    assert_eq!(broker.calls_upstream().await, calls);
+    assert_eq!(broker.calls_upstream(), calls);
     broker.has_status(1, "succeeded").await;
 }
 
@@ -65,7 +65,7 @@ async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
     let (browser, back) = broker.at_provider(1).await;
     let page = broker.browser().get(&back).await;
     page.is_refusal_page(400, "upstream_login.own_browser");
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
     broker.has_status(1, "pending").await;
     browser.get(&back).await.redirects_to(CALLBACK);
     broker.has_status(1, "succeeded").await;
@@ -93,7 +93,7 @@ async fn a_tampered_cookie_is_refused() {
         let page = forger.get(&back).await;
         page.is_refusal_page(400, "upstream_login.own_browser");
     }
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
@@ -114,7 +114,7 @@ async fn the_state_of_another_browsers_upstream_login_is_refused() {
         let page = victim.get(back).await;
         page.is_refusal_page(400, "upstream_login.own_browser");
     }
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
     assert_eq!(victim.get(&own).await.status, 303);
 }
 
@@ -137,7 +137,7 @@ async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
     ] {
         page.is_refusal_page(400, "redirect_uri.registered");
     }
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
     broker.set_adas_callbacks(&[CALLBACK]);
     browser.get(&back).await.redirects_to(CALLBACK);
 }

@@ -63,21 +63,6 @@ mod on_a_real_one {
         broker.session(1).await;
     }
 
-    #[tokio::test]
-    async fn a_broker_touches_no_tables_of_another_version() {
-        let database = Schema::new();
-        let schema = format!("CREATE SCHEMA {}", database.name());
-        database.execute(&schema).await;
-        let table = "CREATE TABLE broker_schema (version BIGINT NOT NULL)";
-        database.execute(table).await;
-        let version = "INSERT INTO broker_schema VALUES (2)";
-        database.execute(version).await;
-        let broker = TestBroker::start_with(on_postgres(&database.url())).await;
-        broker.get("/readyz").await.is_refusal(503);
-        let session = broker.post("/v1/login/session", &session_body(1)).await;
-        session.is_refusal(503);
-    }
-
     /// A broker whose clock is `ms` ahead of the database's.
     async fn ahead_by(ms: i64) -> TestBroker {
         let system = Clock::system();

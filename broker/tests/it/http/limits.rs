@@ -64,22 +64,7 @@ pub(super) fn is_rate_limited(response: &Response, seconds: &str) {
 
 // Threats: A38.
 #[tokio::test]
-async fn of_a_thousand_wrong_secrets_nineteen_get_401_and_the_right_one_is_accepted() {
-    let broker = limited(|_| ()).await;
-    let responses = all(1000, || guess(&broker, HERE)).await;
-    let unauthorized = responses.iter().filter(|response| response.status == 401);
-    assert_eq!(unauthorized.count(), 19);
-    for refused in responses.iter().filter(|response| response.status != 401) {
-        is_rate_limited(refused, "4");
-    }
-    let right = post_from(&broker, HERE, "/v1/login/session", &session_body(1)).await;
-    assert_eq!(right.status, 200, "{right:?}");
-    assert_eq!(right.header("retry-after"), None);
-}
-
-// Threats: A38.
-#[tokio::test]
-async fn wrong_secrets_are_counted_for_each_client_and_each_address_in_all_operations() {
+async fn wrong_secrets_are_counted_by_client_and_address_and_the_right_one_is_always_accepted() {
     let broker = limited(|_| ()).await;
     guess_up_to_the_limit(&broker).await;
     for (path, body) in [
@@ -90,6 +75,9 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address_in_all_opera
         is_rate_limited(&post_from(&broker, HERE, path, &wrong(body)).await, "4");
         assert_eq!(broker.last_rule(), Some("client.rate_limit"));
     }
+    let right = post_from(&broker, HERE, "/v1/login/session", &session_body(1)).await;
+    assert_eq!(right.status, 200, "{right:?}");
+    assert_eq!(right.header("retry-after"), None);
     guess(&broker, THERE).await.is_refusal(401);
     for client_id in ["prj_bob", "prj_nobody"] {
         let body = with(wrong(session_body(1)), "client_id", client_id);
@@ -150,7 +138,7 @@ async fn of_thirty_concurrent_callbacks_from_one_address_ten_are_accepted() {
         assert_eq!(refused.header("retry-after"), Some("6"));
     }
     // Three calls for each accepted callback.
-    assert_eq!(broker.calls_upstream().await, 30);
+    assert_eq!(broker.calls_upstream(), 30);
     let (browser, back) = browser_at_provider(&broker, THERE).await;
     assert_eq!(browser.get(&back).await.status, 303);
 }
@@ -174,18 +162,4 @@ async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
     let returned = second.get(&back).await;
     let code = parameter(returned.location().unwrap(), "code").unwrap();
     assert_eq!(broker.token(&code).await.status, 200);
-}
-
-/// Loopback is a proxy that names no client, or a test suite.
-#[tokio::test]
-async fn callbacks_from_loopback_are_not_counted() {
-    let broker = limited(|config| {
-        config.ip_header = None;
-        config.limits.callbacks_per_minute = many(1);
-    })
-    .await;
-    for _ in 0..3 {
-        let (browser, back) = browser_at_provider(&broker, HERE).await;
-        assert_eq!(browser.get(&back).await.status, 303);
-    }
 }

@@ -1,28 +1,49 @@
-//! testkit's table of malformed requests, played at every endpoint: status, body, the
-//! rule in the audit log, and that no request changes anything. And requests that only
-//! look malformed.
+//! Malformed bodies, played at each endpoint that reads one, and preconditions in every
+//! spelling: status, the rule in the audit log, and that no request changes anything. And
+//! requests that only look malformed. The contract's own tests have the fields of a body
+//! with every value that is malformed.
 
-use crate::malformed::{Endpoint, Input, requests};
+mod bodies;
+
 use reqwest::Method;
+use serde_json::Value;
+use testkit::http::Request;
 
 use crate::test_broker::{
-    LOCAL_CALLBACK, TestBroker, authorize_query, result_body, session_body, sign_in, token_body,
-    with,
+    CALLBACK, LOCAL_CALLBACK, TestBroker, result_body, session_body, sign_in, token_body, with,
 };
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
 
-/// Plays every malformed request of an endpoint.
-async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
-    for malformed in requests(endpoint) {
-        let response = malformed.send(broker.http()).await;
-        let event = broker.events().pop().unwrap();
-        let rule = event.rule.map_or("no rule", contract::Rule::id);
-        assert!(malformed.may_be_refused_by(rule), "{malformed}: {rule}");
-        let id = response.header("x-request-id");
-        assert_eq!(id, Some(&*event.request_id), "{malformed}");
-        assert!(!event.committed(), "{malformed}");
+/// Asserts that a request is refused by one of these rules and changes nothing.
+async fn is_refused(
+    broker: &TestBroker,
+    request: Request,
+    status: u16,
+    rules: &[&str],
+    flaw: &str,
+) {
+    let response = request.send().await;
+    assert_eq!(response.status, status, "{flaw}: {response:?}");
+    response.is_refusal(status);
+    let event = broker.events().pop().unwrap();
+    let rule = event.rule.map_or("no rule", contract::Rule::id);
+    assert!(rules.contains(&rule), "{flaw}: {rule}");
+    assert!(!event.committed(), "{flaw}");
+}
+
+/// Posts every malformed variant of a body that `path` accepts.
+async fn refuses_malformed(broker: &TestBroker, path: &str, good: &Value) {
+    for malformed in bodies::malformed(good) {
+        let mut request = broker.request(POST, path);
+        for (name, value) in &malformed.headers {
+            request = request.header(name, value);
+        }
+        let start = &malformed.body[..malformed.body.len().min(200)];
+        let flaw = format!("{:?} {}", malformed.headers, start.escape_ascii());
+        let request = request.body(malformed.body);
+        is_refused(broker, request, malformed.status, malformed.rules, &flaw).await;
     }
 }
 
@@ -30,10 +51,9 @@ async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
 #[tokio::test]
 async fn a_malformed_session_request_is_refused_and_leaves_its_key_free() {
     let broker = TestBroker::start().await;
-    let local = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    for body in [session_body(1), local] {
-        let endpoint = Endpoint::new(POST, "/v1/login/session", Input::Body(body));
-        refuses_malformed(&broker, &endpoint).await;
+    for callback in [CALLBACK, LOCAL_CALLBACK] {
+        let body = with(session_body(1), "redirect_uri", callback);
+        refuses_malformed(&broker, "/v1/login/session", &body).await;
     }
     broker.session(1).await;
 }
@@ -43,8 +63,7 @@ async fn a_malformed_session_request_is_refused_and_leaves_its_key_free() {
 async fn a_malformed_result_request_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
-    let input = Input::Body(result_body(1));
-    refuses_malformed(&broker, &Endpoint::new(POST, "/v1/login/result", input)).await;
+    refuses_malformed(&broker, "/v1/login/result", &result_body(1)).await;
     broker.has_status(1, "succeeded").await;
 }
 
@@ -53,61 +72,67 @@ async fn a_malformed_result_request_is_refused_and_consumes_nothing() {
 async fn a_malformed_token_request_is_refused_and_redeems_nothing() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
-    let input = Input::Body(token_body(&code));
-    refuses_malformed(&broker, &Endpoint::new(POST, "/v1/token", input)).await;
+    refuses_malformed(&broker, "/v1/token", &token_body(&code)).await;
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
-#[tokio::test]
-async fn a_malformed_bearer_request_is_refused_and_revokes_nothing() {
-    let broker = TestBroker::start().await;
-    let token = broker.access_token().await;
-    for (method, path) in [(GET, "/v1/profile"), (POST, "/v1/revoke")] {
-        let input = Input::Bearer(token.clone());
-        refuses_malformed(&broker, &Endpoint::new(method, path, input)).await;
+/// Queries with a secret, each with the rule that forbids it.
+const SECRETS: [(&str, &str); 8] = [
+    ("client_secret=x", "request.secret_in_url"),
+    ("client_secret=", "request.secret_in_url"),
+    ("client_secret", "request.secret_in_url"),
+    ("client%5Fsecret=x", "request.secret_in_url"),
+    ("%63lient_secret=x", "request.secret_in_url"),
+    ("session_key=x", "request.secret_in_url"),
+    ("a=b&session_key=x&c=d", "request.secret_in_url"),
+    ("code_verifier=x", "request.verifier_in_url"),
+];
+
+/// The ways in which browsers announce a prefetch.
+const PREFETCHES: [(&str, &str); 6] = [
+    ("sec-purpose", "prefetch"),
+    ("sec-purpose", "PREFETCH"),
+    ("sec-purpose", "prefetch;prerender"),
+    ("sec-purpose", " prefetch ; anonymous-client-ip"),
+    ("purpose", "prefetch"),
+    ("x-moz", "prefetch"),
+];
+
+/// Asserts that a browser with these cookies is refused with a secret in the query of
+/// `path`, and with an announced prefetch.
+async fn has_preconditions(broker: &TestBroker, method: Method, path: &str, cookies: &str) {
+    let request = |path: &str| {
+        let request = broker.request(method.clone(), path);
+        request.header("Cookie", cookies)
+    };
+    let mark = if path.contains('?') { '&' } else { '?' };
+    for (query, rule) in SECRETS {
+        let leaking = request(&format!("{path}{mark}{query}"));
+        is_refused(broker, leaking, 400, &[rule], query).await;
     }
-    assert_eq!(broker.profile(&token).await.status, 200);
+    for (name, value) in PREFETCHES {
+        let prefetch = request(path).header(name, value);
+        is_refused(broker, prefetch, 503, &["request.prefetch"], value).await;
+    }
 }
 
-// Threats: A1, A3, A5.
-#[tokio::test]
-async fn a_malformed_authorization_request_is_refused_and_redirects_nowhere() {
-    let broker = TestBroker::start().await;
-    let mut local = authorize_query();
-    local[1].1 = LOCAL_CALLBACK.to_owned();
-    for query in [authorize_query(), local] {
-        let endpoint = Endpoint::new(GET, "/authorize", Input::Query(query));
-        refuses_malformed(&broker, &endpoint).await;
-    }
-}
-
+/// `rules/documented.rs` has one of each kind at every operation.
 // Threats: A16, A36, X5.
 #[tokio::test]
-async fn a_malformed_request_of_a_browser_neither_binds_nor_consumes_a_login() {
+async fn a_secret_in_a_query_or_a_prefetch_in_any_spelling_neither_binds_nor_consumes_a_login() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
-    for (method, path) in [
-        (GET, path.clone()),
-        (POST, format!("{path}/continue")),
-        (POST, format!("{path}/cancel")),
-    ] {
-        refuses_malformed(&broker, &Endpoint::new(method, path, Input::Nothing)).await;
+    has_preconditions(&broker, GET, &path, "").await;
+    for action in ["continue", "cancel"] {
+        has_preconditions(&broker, POST, &format!("{path}/{action}"), "").await;
     }
     // No browser is bound.
-    let back = broker.browser().to_provider(&path).await;
-    let callback = Endpoint::new(GET, back, Input::Nothing);
-    refuses_malformed(&broker, &callback.beside(&[POST])).await;
-    assert_eq!(broker.calls_upstream().await, 0);
-    broker.has_status(1, "pending").await;
-}
-
-#[tokio::test]
-async fn a_malformed_request_for_a_public_document_is_refused() {
-    let broker = TestBroker::start().await;
-    let documents = "/api/providers /openapi.json /style.css /question.js /livez /readyz";
-    for path in documents.split(' ') {
-        refuses_malformed(&broker, &Endpoint::new(GET, path, Input::Nothing)).await;
-    }
+    let browser = broker.browser();
+    let back = browser.to_provider(&path).await;
+    has_preconditions(&broker, GET, &back, &browser.cookie_header()).await;
+    assert_eq!(broker.calls_upstream(), 0);
+    browser.get(&back).await.redirects_to(CALLBACK);
+    broker.has_status(1, "succeeded").await;
 }
 
 // Threats: A43.

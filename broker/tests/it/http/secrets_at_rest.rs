@@ -7,10 +7,8 @@ use testkit::http::Response;
 use testkit::leak_check::LeakCheck;
 
 use crate::scratch::Scratch;
-use crate::test_broker::{
-    ADA_SECRET, GITHUB_SECRET, TestBroker, UPSTREAM_TOKEN, authorize_path, key, parameter, state,
-    verifier,
-};
+use crate::test_broker::{ADA_SECRET, TestBroker, authorize_path, key, parameter, state, verifier};
+use crate::upstream::providers::{ACCESS_TOKEN, OUR_SECRET};
 
 /// The key that encrypts the cookies of upstream logins.
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";
@@ -95,8 +93,8 @@ fn upstream_state(redirect: &Response) -> String {
 async fn secrets_of_all_logins(broker: &TestBroker) -> LeakCheck {
     let mut secrets = vec![
         ("client secret", ADA_SECRET.to_owned()),
-        ("secret at the provider", GITHUB_SECRET.to_owned()),
-        ("provider's token", UPSTREAM_TOKEN.to_owned()),
+        ("secret at the provider", OUR_SECRET.to_owned()),
+        ("provider's token", ACCESS_TOKEN.to_owned()),
         ("provider's code", CODE.to_owned()),
         (
             "cookie key",

@@ -43,27 +43,6 @@ async fn sql_in_a_field_is_only_an_unknown_value() {
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
-// Threats: A7, A9.
-#[tokio::test]
-async fn a_second_valid_redemption_revokes_the_token_of_the_first_and_an_invalid_one_does_not() {
-    let broker = TestBroker::start().await;
-    let code = broker.code().await;
-    let wrong = with(token_body(&code), "code_verifier", key(1));
-    broker
-        .refuses("/v1/token", &wrong, 400, "code.verifier")
-        .await;
-    let token = broker.token(&code).await.json()["access_token"].clone();
-    let token = token.as_str().unwrap();
-    broker
-        .refuses("/v1/token", &wrong, 400, "code.verifier")
-        .await;
-    broker.profile(token).await.is_json(200, &adas_profile());
-    broker
-        .refuses("/v1/token", &token_body(&code), 400, "code.once")
-        .await;
-    broker.has_refused(&broker.profile(token).await, 401, "bearer.ended");
-}
-
 // Threats: A22, A23.
 #[tokio::test]
 async fn a_revocation_succeeds_whatever_the_token() {

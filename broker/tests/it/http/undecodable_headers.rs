@@ -33,7 +33,7 @@ async fn a_cookie_that_hides_all_others_is_named_at_every_address_of_a_browser()
             assert!(page.text().contains("Delete the cookies"), "{page:?}");
         }
     }
-    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream(), 0);
     assert_eq!(browser.get(&back).await.status, 303, "nothing was consumed");
     let api = [("Cookie", b"caf\xe9=1")];
     let providers = broker.send(Method::GET, "/api/providers", &api).await;

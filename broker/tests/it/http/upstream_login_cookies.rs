@@ -1,10 +1,13 @@
 //! The cookies of upstream logins: their number, size and attributes, and the rotation of
-//! their key during logins, at brokers that are restarted one after the other.
+//! their key during logins, at brokers that are restarted one after the other. And their
+//! encryption, with a key from the configuration or a file.
 
-use broker::cookie_cipher::CookieKey;
+use broker::cookie_cipher::{CookieCipher, CookieKey};
 use cookie::{Cookie, SameSite};
+use proptest::prelude::*;
 use testkit::http::Response;
 
+use crate::scratch::Scratch;
 use crate::test_broker::{
     ADA_SECRET, CALLBACK, TestBroker, authorize_path, authorize_query, authorize_with, back_path,
     project, session_body, with,
@@ -188,5 +191,36 @@ async fn a_removed_key_decrypts_nothing() {
     for (from, to) in [(&[1][..], &[2][..]), (&[2, 1], &[1])] {
         let lost = log_in_across(from, to).await;
         lost.is_refusal_page(400, "upstream_login.own_browser");
+    }
+}
+
+#[test]
+fn a_stored_key_decrypts_what_it_encrypted_before() {
+    let scratch = Scratch::new();
+    let path = scratch.file("key");
+    let cookie_cipher =
+        |fresh: u8| CookieCipher::new(vec![CookieKey::kept_at(&path, [fresh; 32]).unwrap()]);
+    let encrypted = cookie_cipher(1).encrypt("name", "text".to_owned());
+    assert_eq!(
+        cookie_cipher(2).decrypt("name", &encrypted).as_deref(),
+        Some("text")
+    );
+    assert_eq!(cookie_cipher(3).decrypt("other", &encrypted), None);
+}
+
+proptest! {
+    #[test]
+    fn an_encrypted_text_fits_in_a_cookie_and_can_be_decrypted(text in "\\PC{0,300}") {
+        let cookie_cipher = CookieCipher::new(vec![CookieKey::from_random(&[1; 32])]);
+        let encrypted = cookie_cipher.encrypt("name", text.clone());
+        prop_assert!(encrypted.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+        prop_assert_eq!(cookie_cipher.decrypt("name", &encrypted), Some(text));
+    }
+
+    // Threats: CVE-2024-4540.
+    #[test]
+    fn a_text_that_was_not_encrypted_is_not_decrypted(text in any::<String>()) {
+        let cookie_cipher = CookieCipher::new(vec![CookieKey::from_random(&[1; 32])]);
+        prop_assert_eq!(cookie_cipher.decrypt("name", &text), None);
     }
 }

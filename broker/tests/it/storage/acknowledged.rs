@@ -5,7 +5,7 @@ use broker::store::{Completed, Consumed, Opened};
 use contract::Rule;
 
 use super::test_store::{CONSUMED, Exchange, TestStore, adas_profile, upstream_login};
-use crate::users::ada;
+use crate::test_broker::ada;
 
 fn consumed_upstream_login(store: &TestStore) -> UpstreamLogin {
     upstream_login(1, store.now().plus_ms(600_000))

@@ -16,7 +16,7 @@ use super::test_store::{
     CONSUMED, EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, query,
     redemption, token_of, upstream_login,
 };
-use crate::users::ada;
+use crate::test_broker::ada;
 
 /// Half of the difference that is tolerated. With all of it, a code would have expired
 /// at this broker before it was issued.

@@ -7,7 +7,7 @@ use contract::Rule;
 use super::test_store::{
     CALLBACK, Exchange, TestStore, callback, grant, project, redemption, verifier,
 };
-use crate::users::ada;
+use crate::test_broker::ada;
 
 fn refused(rule: Rule) -> Exchange {
     Exchange::Refused(rule)

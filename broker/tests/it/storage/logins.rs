@@ -7,7 +7,7 @@ use contract::{LoginError, Provider};
 use super::test_store::{
     CALLBACK, CONSUMED, EXPIRED, Read, TestStore, UNKNOWN, adas_profile, binding, callback, project,
 };
-use crate::users::ada;
+use crate::test_broker::ada;
 
 /// The rejection of a browser whose login is over.
 fn over() -> NotAdmitted {

@@ -1,14 +1,19 @@
-//! Several brokers on one database, for the steps that only one may take at a time.
+//! Several brokers on one database, for the steps that only one may take at a time, and a
+//! PostgreSQL server that is killed.
 
-use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use broker::store::Store;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
+use testkit::postgres::{Durability, Server};
 
+use super::acknowledged;
 use super::postgres::Schema;
-use super::test_store::{Engine as _, TestStore};
+use super::test_store::{Engine, TestStore};
 
 // Threats: L3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -51,4 +56,35 @@ async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once(
         let versions = schema.count("SELECT count(*) FROM broker_schema").await;
         assert_eq!(versions, 1);
     }
+}
+
+/// The database `postgres` of a server.
+struct Database(String);
+
+#[async_trait]
+impl Engine for Database {
+    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+        broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
+    }
+
+    async fn count(&self, _: &str) -> i64 {
+        unreachable!("this test counts nothing")
+    }
+}
+
+/// The settings of this server let it acknowledge a commit ten seconds before it is
+/// written, unless a session insists on durability.
+// Threats: L8.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
+    let lazy = ["synchronous_commit=off", "wal_writer_delay=10s"];
+    let mut server = Server::start_with(Durability::Durable, &lazy).unwrap();
+    let before = TestStore::on(Database(server.url("postgres"))).await;
+    acknowledged::take_every_step(&before).await;
+    server.kill().unwrap();
+    server.start_again().unwrap();
+    acknowledged::assert_every_step_is_stored(
+        &TestStore::on(Database(server.url("postgres"))).await,
+    )
+    .await;
 }

@@ -4,18 +4,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown};
 
 use broker::store::StoreUrl;
 use broker::store::fail_points::FailPoints;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
 
+use crate::certificates::authority;
 use crate::scratch::Scratch;
 
 const PASSWORD: &str = "LeakMark of the database";
-
-fn new_authority() -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = CertificateParams::new([]).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
 
 /// A server with a certificate, and the files of its authority and of another.
 struct TlsServer {
@@ -40,9 +35,9 @@ impl TlsServer {
         server
             .execute("GRANT ALL ON SCHEMA public TO guest")
             .unwrap();
-        let (authority, scratch) = (new_authority(), Scratch::new());
+        let (authority, scratch) = (authority(), Scratch::new());
         scratch.write("ca.pem", &authority.pem());
-        scratch.write("other.pem", &new_authority().pem());
+        scratch.write("other.pem", &authority().pem());
         Self {
             server,
             scratch,

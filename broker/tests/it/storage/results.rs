@@ -1,9 +1,12 @@
-//! The results of logins: read once, by their own project, in time; and upstream logins,
-//! which are consumed once.
+//! The results of logins: read once, by their own project, in time; the fail points that a
+//! read passes; and upstream logins, which are consumed once.
+
+use std::sync::{Arc, Mutex};
 
 use broker::model::login_session::{ResultQuery, SessionStatus};
-use broker::store::Consumed;
-use contract::Rule;
+use broker::store::fail_points::{FailPoint, FailPoints};
+use broker::store::{Consumed, Store};
+use contract::{Digest, Rule};
 
 use super::test_store::{
     CONSUMED, EXPIRED, Read, TestStore, UNKNOWN, adas_profile, callback, project, query,
@@ -93,12 +96,19 @@ pub(super) async fn another_callback_consumes_nothing(store: TestStore) {
             let read = store.consume_result_with(query).await;
             assert_eq!(read, Read::Refused(Rule::ResultCallback), "{other}");
         }
+        let query = ResultQuery {
+            project: project("bob"),
+            redirect_uri: callback(others[0]),
+            ..query(1)
+        };
+        assert_eq!(store.consume_result_with(query).await, UNKNOWN);
     };
     store.open(1).await;
     check_refused().await;
     store.succeed(1).await;
     check_refused().await;
     assert_eq!(store.consume_result(1).await, adas_profile());
+    check_refused().await;
 }
 
 pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
@@ -115,4 +125,32 @@ pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
             consumed
         );
     }
+}
+
+/// A second way to the database of `store`, and the fail points that it passes.
+async fn observe(store: &TestStore) -> (Arc<dyn Store>, Arc<Mutex<Vec<FailPoint>>>) {
+    let passed = Arc::new(Mutex::new(Vec::new()));
+    let observer = passed.clone();
+    let fail_points = FailPoints::new(move |point| observer.lock().unwrap().push(point));
+    (store.engine.open_with(fail_points).await, passed)
+}
+
+pub(super) async fn a_read_passes_its_fail_points_in_order(store: TestStore) {
+    store.open(1).await;
+    store.succeed(1).await;
+    let (observed, passed) = observe(&store).await;
+    let read = observed.consume_result(query(1), store.now()).await;
+    assert_eq!(Read::from(read.unwrap()), adas_profile());
+    assert_eq!(
+        *passed.lock().unwrap(),
+        [
+            FailPoint::AfterRead,
+            FailPoint::BeforeCommit,
+            FailPoint::AfterCommit
+        ]
+    );
+    // So does a step that changes nothing.
+    observed.revoke(Digest::of(b"unknown")).await.unwrap();
+    assert_eq!(passed.lock().unwrap().last(), Some(&FailPoint::AfterCommit));
+    assert!(passed.lock().unwrap().len() > 3);
 }

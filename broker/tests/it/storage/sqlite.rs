@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::acknowledged;
 use super::test_store::{Engine, Read, TestStore, binding, handle_of, login, query};
 use crate::scratch::Scratch;
-use crate::users::ada;
+use crate::test_broker::ada;
 
 pub(crate) struct File(Arc<Scratch>);
 

@@ -7,7 +7,7 @@ use contract::{LoginError, Rule};
 use super::test_store::{
     EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, redemption, upstream_login,
 };
-use crate::users::ada;
+use crate::test_broker::ada;
 
 // Threats: A39.
 pub(super) async fn a_sweep_deletes_a_login_once_it_is_no_longer_known(store: TestStore) {

@@ -21,7 +21,7 @@ pub(crate) use values::{
     upstream_login, verifier,
 };
 
-use crate::users::ada;
+use crate::test_broker::ada;
 
 /// A database of one engine, empty at first.
 #[async_trait]

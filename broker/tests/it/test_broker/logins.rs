@@ -1,9 +1,28 @@
-//! The steps of a login by Ada's backend and browser.
+//! Ada, and the steps of a login by her backend and browser.
 
+use contract::{Profile, Provider, Subject};
 use serde_json::Value;
 use testkit::http::Response;
 
 use super::{Browser, TestBroker, authorize_path, key, parameter, session_body, token_body};
+
+pub(crate) fn ada() -> Profile {
+    Profile {
+        subject: Subject::of(Provider::GitHub, "583231"),
+        provider: Provider::GitHub,
+        provider_subject: "583231".to_owned(),
+        name: Some("Ada Lovelace".to_owned()),
+        username: Some("ada".to_owned()),
+        email: Some("ada@mail.example".to_owned()),
+        email_verified: true,
+        avatar_url: None,
+    }
+}
+
+/// Her profile as JSON.
+pub(crate) fn adas_profile() -> Value {
+    serde_json::to_value(ada()).unwrap()
+}
 
 impl TestBroker {
     /// Starts Ada's login with key `n`, and returns the path of its URL.

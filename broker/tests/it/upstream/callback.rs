@@ -6,7 +6,8 @@ use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
 use super::providers::{
-    ACCESS_TOKEN, DISCOVERY, EMAILS, FakeProviders, KEYS, Reply, TOKEN, USER, legacy_error,
+    ACCESS_TOKEN, DISCOVERY, EMAILS, FakeProviders, KEYS, OUR_SECRET, Reply, TOKEN, USER,
+    legacy_error,
 };
 use crate::test_broker::{CALLBACK, authorize_path, parameter};
 
@@ -212,7 +213,7 @@ async fn b26_no_scope_is_requested_beyond_the_profile() {
 
 // Threats: A41, B19.
 #[tokio::test]
-async fn b27_a_providers_token_is_sent_to_that_provider_alone_and_no_other_call_is_made() {
+async fn b27_a_providers_token_is_sent_back_to_it_alone_our_secret_to_token_endpoints_alone() {
     let providers = FakeProviders::start().await;
     let paths = |provider| {
         let calls = providers.get(provider).calls();
@@ -230,6 +231,10 @@ async fn b27_a_providers_token_is_sent_to_that_provider_alone_and_no_other_call_
     assert_eq!(paths(GitHub), [TOKEN, USER, EMAILS]);
     assert_eq!(paths(Google), [DISCOVERY, KEYS, TOKEN]);
     assert_eq!(providers.google.calls().len(), 1 + 1 + 3);
+    for call in Provider::ALL.map(|it| providers.get(it).calls()).concat() {
+        let has_our_secret = format!("{call:?}").contains(OUR_SECRET);
+        assert_eq!(has_our_secret, call.path() == TOKEN, "{}", call.line);
+    }
     for call in providers.github.calls() {
         let has_token = call.head.contains(&ACCESS_TOKEN.to_lowercase());
         assert_eq!(has_token, call.path() != TOKEN, "{}", call.line);

@@ -4,7 +4,7 @@ use contract::Provider::{GitHub, Google};
 use serde_json::json;
 use tracing::Dispatch;
 
-use super::providers::{FakeProviders, Reply, TOKEN};
+use super::providers::{FakeProviders, OUR_SECRET, Reply, TOKEN};
 
 const JSON: &str = "application/json";
 
@@ -35,7 +35,7 @@ async fn wrong_client_credentials_are_an_error_in_the_log_without_a_secret() {
         assert_eq!(errors.count(), REFUSING.len(), "{log}");
     }
     assert!(
-        !log.contains("OurSecret") && !log.contains("a-code"),
+        !log.contains(OUR_SECRET) && !log.contains("a-code"),
         "{log}"
     );
 }

@@ -11,12 +11,12 @@ use broker::clock::Clock;
 use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Provider::{self, GitHub, Google};
+use documents::adas_github_emails;
 pub(crate) use documents::{
     ACCESS_TOKEN, DISCOVERY, EMAILS, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, TOKEN, USER,
-    adas_github_user, discovery_document, github_config, github_token, jwk, key_set, signing_key,
-    token, token_signed_by,
+    adas_github_user, discovery_document, github_config, github_token, google_config, jwk, key_set,
+    signing_key, token, token_signed_by,
 };
-use documents::{adas_github_emails, google_config};
 pub(crate) use login::{StartedLogin, adas_claims};
 use serde_json::Value;
 pub(crate) use server::{ENDLESS_BYTES, FakeProvider, Reply};
@@ -48,19 +48,17 @@ impl FakeProviders {
     }
 
     async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let (google, github) = (FakeProvider::start().await, FakeProvider::start().await);
+        let google = FakeProvider::start().await;
         prepare_google(&google);
-        prepare_github(&github);
         let broker = TestBroker::start_on(clock, |config| {
             config.upstream.google = Some(google_config(&google.url()));
-            config.upstream.github = Some(github_config(&github.url()));
             change(config);
         })
         .await;
         Self {
+            github: broker.github.clone(),
             broker,
             google,
-            github,
         }
     }
 
@@ -173,7 +171,8 @@ fn prepare_google(server: &FakeProvider) {
     server.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE)]));
 }
 
-fn prepare_github(server: &FakeProvider) {
+/// Lets Ada sign in with any code.
+pub(crate) fn prepare_github(server: &FakeProvider) {
     server.set_reply(TOKEN, github_token());
     server.set_reply(USER, Reply::json(&adas_github_user()));
     server.set_reply(EMAILS, Reply::json(&adas_github_emails()));

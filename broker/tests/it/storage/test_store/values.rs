@@ -9,7 +9,7 @@ use contract::{
     Provider, RedirectUri, SessionKey, State, TokenRequest,
 };
 
-use crate::users::ada;
+use crate::test_broker::ada;
 
 pub(crate) const CALLBACK: &str = "https://app.example/cb";
 

@@ -17,13 +17,13 @@ pub(crate) const USER: &str = "/user";
 pub(crate) const EMAILS: &str = "/user/emails";
 
 /// The broker's client secret at both providers.
-pub(crate) const OUR_SECRET: &str = "OurSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx";
+pub(crate) const OUR_SECRET: &str = "LeakMark-Ada-at-providers-k2mW9pL4tR8sB3nF6hJ1d";
 pub(crate) const ACCESS_TOKEN: &str = "gho_ScriptedToken7vK2mW9pL4tR8sB3nF6hJ1d";
 
 pub(crate) const KEY_ONE: &str = include_str!("../keys/one.pem");
 pub(crate) const KEY_TWO: &str = include_str!("../keys/two.pem");
 
-pub(super) fn google_config(url: &str) -> GoogleConfig {
+pub(crate) fn google_config(url: &str) -> GoogleConfig {
     GoogleConfig {
         client_id: "us".to_owned(),
         client_secret: UpstreamSecret::new(OUR_SECRET),
@@ -61,7 +61,7 @@ pub(crate) fn github_token() -> Reply {
 
 pub(crate) fn adas_github_user() -> Value {
     json!({ "id": 583_231, "login": "ada", "name": "Ada Lovelace", "email": null,
-        "avatar_url": "https://avatars.githubusercontent.com/u/583231?v=4" })
+        "avatar_url": null })
 }
 
 pub(super) fn adas_github_emails() -> Value {

@@ -86,6 +86,7 @@ impl Reply {
 /// The `Content-Length` of an endless reply: 50 MB.
 pub(crate) const ENDLESS_BYTES: usize = 52_428_800;
 
+#[derive(Clone)]
 pub(crate) struct FakeProvider {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,

@@ -1,9 +1,14 @@
-//! The settings of Rocket, which do not configure the broker.
+//! The program and what it is started with: Rocket's settings, which do not configure it, the
+//! limit on open files, which bounds its connections, and a log that cannot be written.
+
+use std::fs::OpenOptions;
+use std::net::{TcpListener, TcpStream};
+use std::process::Child;
 
 use serde_json::json;
 
 use crate::broker_process::BrokerProcess;
-use crate::command::BrokerCommand;
+use crate::command::{BrokerCommand, deadline};
 use crate::installation::Installation;
 use crate::scratch::Scratch;
 use crate::test_broker::{result_body, token_body};
@@ -80,4 +85,56 @@ async fn no_rocket_setting_changes_the_broker() {
     broker.0.envs(VARIABLES).current_dir(folder.file("."));
     let configured = BrokerProcess::start(broker);
     assert_eq!(behaviour(configured).await, behaviour(plain).await);
+}
+
+/// The soft and the hard limit on open files of a process.
+fn limits_of(process_id: u32) -> (u64, u64) {
+    let limits = std::fs::read_to_string(format!("/proc/{process_id}/limits")).unwrap();
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let mut words = line.unwrap().split_whitespace();
+    let mut number = || words.next().unwrap().parse().unwrap();
+    (number(), number())
+}
+
+#[tokio::test]
+async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
+    let installation = Installation::new();
+    let broker = BrokerCommand::limited_to_descriptors(100, "serve", &installation.config);
+    let broker = BrokerProcess::start(broker);
+    let (own, highest) = limits_of(broker.process_id());
+    assert!(highest > 100, "the hard limit is above the soft one");
+    assert_eq!(own, highest);
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_broker_whose_log_cannot_be_written_serves() {
+    let installation = Installation::new();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let mut broker =
+        BrokerCommand::with("serve", &installation.config).env("BROKER_BIND", &address.to_string());
+    let mut served = Killed(broker.0.stderr(full).spawn().unwrap());
+    let _in_time = deadline(served.0.id());
+    while TcpStream::connect(address).is_err() {
+        assert!(served.0.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::yield_now();
+    }
+    for _ in 0..3 {
+        let answer = reqwest::get(format!("http://{address}/v1/nothing")).await;
+        assert_eq!(answer.unwrap().status(), 404);
+    }
 }
