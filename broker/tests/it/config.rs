@@ -10,13 +10,14 @@ mod secrets;
 mod upstream;
 
 use broker::config::{Config, ConfigError};
-use contract::Digest;
+use contract::{DEVELOPMENT_SECRET, Digest};
 
 use crate::scratch::Scratch;
 
 const LOCAL: &str = "base_url = \"http://127.0.0.1:8000\"\n";
 const PUBLIC: &str = "base_url = \"https://broker.example\"\n";
 const COOKIE_KEY: &str = "cookie_keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]\n";
+const GITHUB: &str = "[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n";
 const UPSTREAM_SECRET: &str = "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";
 
 /// A project whose secret is `secret`.
@@ -40,17 +41,36 @@ fn google(rest: &str) -> String {
     )
 }
 
-/// Checks rows of `LINES => MESSAGE`: `start` with these lines is refused with this message.
-/// ` | ` separates lines; `{google}` and `{project}` stand for a provider and a project.
-#[track_caller]
-fn check_refused(start: &str, rows: &str) {
-    for row in rows.lines().filter(|row| !row.trim().is_empty()) {
-        let (lines, message) = row.split_once("=> ").unwrap();
-        let lines = lines.trim().replace(" | ", "\n");
-        let lines = lines
-            .replace("{google}", &google(""))
-            .replace("{project}", &project_of("x"));
-        refused(&format!("{start}{lines}\n"), message.trim());
+/// Rows of `LINES => MESSAGE`.
+const REFUSED: &str = include_str!("config/refused.txt");
+
+// Threats: A2, A15, RAUTHY-009.
+#[test]
+fn each_configuration_of_the_list_is_refused_in_one_line_that_names_the_error() {
+    let development = DEVELOPMENT_SECRET;
+    let words = [
+        ("{local}", LOCAL.to_owned()),
+        ("{public}", PUBLIC.to_owned()),
+        ("{keys}", COOKIE_KEY.to_owned()),
+        ("{google}", google("")),
+        ("{github}", GITHUB.to_owned()),
+        ("{project}", project_of("x")),
+        (
+            "{development_project}",
+            project_of(development).replace("_ada", "_dev"),
+        ),
+        ("{development_previous}", previous(development)),
+    ];
+    let rows = REFUSED.lines().filter(|row| !row.starts_with('#'));
+    let rows: Vec<_> = rows.filter_map(|row| row.split_once("=> ")).collect();
+    assert!(rows.len() > 90, "{} rows", rows.len());
+    for (lines, message) in rows {
+        let lines = lines.trim().split(" | ");
+        let filled = lines.map(|line| {
+            let word = words.iter().find(|(word, _)| *word == line.trim());
+            word.map_or(line, |(_, lines)| lines.trim_end())
+        });
+        refused(&filled.collect::<Vec<_>>().join("\n"), message);
     }
 }
 
@@ -66,14 +86,12 @@ fn accepted(text: &str) -> Config {
 /// Checks that a configuration is refused with one line that contains `message`.
 #[track_caller]
 fn refused(text: &str, message: &str) {
-    let error = load(text)
-        .err()
-        .unwrap_or_else(|| panic!("accepted:\n{text}"))
-        .to_string();
-    assert!(error.contains(message), "{error}");
-    assert!(!error.contains('\n'), "{error}");
-    assert!(
-        !error.contains("GOCSPX") && !error.contains("hunter2"),
-        "{error}"
-    );
+    let error = load(text).err();
+    let error = error.unwrap_or_else(|| panic!("accepted:\n{text}"));
+    let (line, debug) = (error.to_string(), format!("{error:?}"));
+    assert!(line.contains(message), "{line}");
+    assert!(!line.contains('\n'), "{line}");
+    for secret in ["GOCSPX", "hunter2", "271828"] {
+        assert!(!line.contains(secret) && !debug.contains(secret), "{debug}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use broker::config::LogFormat;
 
-use super::{LOCAL, accepted, check_refused, google, refused};
+use super::{LOCAL, accepted, google};
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
@@ -18,99 +18,9 @@ fn a_base_url_is_enough_on_loopback() {
     assert!(config.upstream.google.is_none() && config.upstream.github.is_none());
     assert!(config.projects.is_empty() && config.cookie_keys.is_empty());
     assert!(config.is_local());
-}
-
-#[test]
-fn an_unknown_key_is_refused_in_every_table_by_name() {
-    check_refused(
-        LOCAL,
-        r#"
-        bas_url = "x"                               => did you mean `base_url`?
-        cookie_key = []                             => unknown key `cookie_key`
-        [stores]                                    => unknown key
-        [store] | url = "sqlite::memory:" | urls = 1 => unknown key
-        [limits] | wrong_secrets = 19               => unknown key
-        [log] | formatt = "json"                    => unknown key
-        [upstream] | timeout = 1                    => unknown key
-        [upstream.gitlab] | client_id = "x"         => unknown key
-        {google} | enable = true                    => did you mean `upstream.google.enabled`?
-        {project} | redirect_uri = "x"              => did you mean `project.redirect_uris`?
-        {project} | client_secret = "GOCSPX"        => unknown key
-        hunter = 'hunter2'                          => unknown key `hunter`
-        client_secret_sha256 = 'x'                  => unknown key `client_secret_sha256`
-        "#,
-    );
-}
-
-// Threats: A15.
-#[test]
-fn a_secret_where_a_key_belongs_or_in_a_line_that_is_no_toml_is_not_shown() {
-    check_refused(
-        LOCAL,
-        r"
-        hunter2 = 'client_secret'      => unknown key (it may be a secret, and is not shown); the keys here are
-        upstream.hunter2.x = 1         => `upstream.…`
-        hunter2 = 1 | hunter2 = 2      => line 3
-        '`hunter2' = 1 | '`hunter2' = 2 => line 3
-        client_secret = 'hunter2       => line 2
-        {google} | client_secret = 'hunter2 => line 6
-        {google} | client_secret = hunter2  => line 6
-        base_url = 'hunter2'           => base_url
-        ",
-    );
-    refused("= 1\n", "line 1");
-}
-
-/// `contract::Origin` has every case of a base URL.
-#[test]
-fn a_missing_or_malformed_value_names_its_key() {
-    refused("", "base_url");
-    check_refused(
-        "",
-        r"
-        base_url = 1                                => base_url
-        base_url = ''                               => base_url
-        base_url = 'broker.example'                 => base_url
-        base_url = 'http://hunter2.example'         => `base_url`
-        base_url = 'https://broker.example/base'    => base_url
-        base_url = 'https://signin.example/'        => trailing slash
-        ",
-    );
     for url in ["http://[::1]:8000", "https://localhost:8443"] {
         accepted(&format!("base_url = \"{url}\"\n"));
     }
-    check_refused(
-        LOCAL,
-        r#"
-        bind = "localhost"                          => bind
-        bind = "127.0.0.1"                          => bind
-        bind = 8000                                 => bind
-        cookie_keys = ["short"]                     => cookie_keys
-        cookie_keys = "x"                           => cookie_keys
-        [store] | url = "mysql://x"                 => store.url
-        [log] | format = "xml"                      => log.format
-        [log] | format = 'hunter2'                  => readable, json
-        [upstream] | timeout_ms = 'hunter2'         => `upstream.timeout_ms`
-        cookie_keys = ['hunter2']                   => `cookie_keys.0`
-        store.url = 'mysql://hunter2'               => sqlite:PATH
-        [limits] | wrong_secrets_per_minute = 0     => `limits.wrong_secrets_per_minute`: expected
-        [limits] | callbacks_per_minute = 0         => `limits.callbacks_per_minute`: expected
-        [limits] | visits_from_elsewhere_per_minute = 0 => `limits.visits_from_elsewhere_per_minute`: expected
-        [limits] | upstream_calls = 0               => `limits.upstream_calls`: expected a whole number from 1
-        [limits] | live_sessions = 0                => `limits.live_sessions`: expected
-        [limits] | overload_delay_ms = 0            => `limits.overload_delay_ms`: expected
-        [limits] | body_timeout_ms = 0              => `limits.body_timeout_ms`: expected
-        ip_header = ""                              => `ip_header`: expected the name of one header
-        ip_header = "X_Real_IP"                     => `ip_header`: expected the name of one header
-        ip_header = "X-Real-IP, X"                  => `ip_header`: expected the name of one header
-        ip_header = "X-Forwarded-For"               => `ip_header`: expected the name of one header
-        ip_header = "forwarded"                     => `ip_header`: expected the name of one header
-        [upstream] | timeout_ms = -1                => timeout_ms
-        [upstream.google] | client_id = "x"         => `client_secret` is missing; or set BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET
-        {google} | issuer = "http://evil.test"      => issuer
-        {google} | enabled = "yes"                  => enabled
-        "#,
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use broker::projects::Projects;
 use contract::ClientSecret;
 
-use super::{LOCAL, accepted, check_refused, project_of, refused};
+use super::{LOCAL, accepted, project_of, refused};
 use crate::command::{BrokerCommand, CommandOutput};
 
 // Threats: A2.
@@ -27,23 +27,6 @@ fn each_invalid_member_of_a_project_is_refused() {
     ] {
         refused(&project(from, to), message);
     }
-    check_refused(
-        LOCAL,
-        r#"
-        {project} | previous_client_secret_sha256 = "GOCSPX" => previous_client_secret_sha256
-        {project} | {project}                     => same client_id
-        {project} | relay_guard = "on"            => auto, always, off
-        {project} | relay_guard = "Auto"          => relay_guard
-        {project} | relay_guard = false           => relay_guard
-        {project} | select_account = "never"      => always, unvouched
-        {project} | start_origins = []            => start_origins
-        {project} | start_origins = "https://app.example"     => start_origins
-        {project} | start_origins = ["https://app.example/"]  => start_origins
-        {project} | start_origins = ["http://app.example"]    => start_origins
-        {project} | start_origins = ["*"]         => start_origins
-        {project} | start_origin = ["https://app.example"]    => start_origin
-        "#,
-    );
 }
 
 /// Texts in TOML's notation that are not safe to show in a terminal or on a page. The last

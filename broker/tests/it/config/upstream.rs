@@ -2,13 +2,12 @@
 
 use broker::config::{Config, ConfigError, ProxyConfig};
 
-use super::{LOCAL, UPSTREAM_SECRET, accepted, google, refused};
+use super::{GITHUB, LOCAL, UPSTREAM_SECRET, accepted, google};
 use crate::scratch::Scratch;
 
 #[test]
 fn the_real_providers_are_the_default() {
-    let github = "[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n";
-    let upstream = accepted(&format!("{LOCAL}{}{github}", google(""))).upstream;
+    let upstream = accepted(&format!("{LOCAL}{}{GITHUB}", google(""))).upstream;
     let (google, github) = (upstream.google.unwrap(), upstream.github.unwrap());
     assert_eq!(google.issuer.as_str(), "https://accounts.google.com");
     assert_eq!(github.web_url.as_str(), "https://github.com");
@@ -18,34 +17,20 @@ fn the_real_providers_are_the_default() {
 }
 
 #[test]
-fn a_provider_is_the_real_one_or_an_imitation_on_this_machine() {
-    let github = |rest: &str| {
-        format!("{LOCAL}[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n{rest}")
-    };
-    for key in ["web_url", "api_url"] {
-        for host in [
-            "https://github.example",
-            "https://api.github.com.evil.test",
-            "https://github.com:8443",
-        ] {
-            refused(
-                &github(&format!("{key} = \"{host}\"\n")),
-                "Enterprise Server",
-            );
+fn an_imitation_may_be_anywhere_on_this_machine() {
+    for url in [
+        "http://127.0.0.1:8030",
+        "http://localhost:1",
+        "https://[::1]:1",
+    ] {
+        for key in ["web_url", "api_url"] {
+            accepted(&format!("{LOCAL}{GITHUB}{key} = \"{url}\"\n"));
         }
-        for host in [
-            "http://127.0.0.1:8030",
-            "http://localhost:1",
-            "https://[::1]:1",
-        ] {
-            accepted(&github(&format!("{key} = \"{host}\"\n")));
-        }
+        accepted(&format!(
+            "{LOCAL}{}",
+            google(&format!("issuer = \"{url}\"\n"))
+        ));
     }
-    let swapped = "web_url = \"https://api.github.com\"\napi_url = \"https://github.com\"\n";
-    refused(&github(swapped), "upstream.github");
-    let google = |issuer: &str| format!("{LOCAL}{}", google(&format!("issuer = \"{issuer}\"\n")));
-    refused(&google("https://idp.example"), "upstream.google.issuer");
-    accepted(&google("http://127.0.0.1:8020"));
 }
 
 #[test]
@@ -64,15 +49,6 @@ fn a_proxy_is_none_the_environments_or_an_address_that_is_never_shown() {
     let address = accepted(&with("http://ada:GOCSPX@proxy.example:3128"));
     assert!(matches!(address.upstream.proxy, ProxyConfig::At(_)));
     assert!(!format!("{address:?}").contains("GOCSPX"));
-    for odd in [
-        "",
-        "GOCSPX",
-        "socks5://GOCSPX:1",
-        "proxy.example:3128",
-        "file:///GOCSPX",
-    ] {
-        refused(&with(odd), "upstream.proxy");
-    }
 }
 
 /// Loads a configuration whose `ca_file` contains `pem`, or is missing.
@@ -126,6 +102,4 @@ fn only_a_broker_in_code_can_have_imitations_at_a_name_that_is_not_loopback() {
         let refused = with_issuer(foreign).unwrap_err();
         assert!(matches!(refused, ConfigError::Foreign(_)), "{foreign}");
     }
-    let in_a_file = format!("{LOCAL}[upstream]\nimitations_at = \"stack.test\"\n");
-    refused(&in_a_file, "imitations_at");
 }
