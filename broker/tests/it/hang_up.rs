@@ -1,13 +1,5 @@
 //! Clients that hang up during their request: the broker completes it all the same.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use broker::Dependencies;
-use broker::store::StoreUrl;
-use broker::store::fail_points::{FailPoint, FailPoints};
 use reqwest::Method;
 use testkit::http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,10 +7,9 @@ use tokio::net::TcpStream;
 
 use crate::broker_process::BrokerProcess;
 use crate::installation::Installation;
-use crate::scratch::Scratch;
 use crate::slow_github::SlowGitHub;
 use crate::test_broker::{
-    Browser, CALLBACK, TestBroker, authorize_path, result_body, sign_in, token_body,
+    Browser, CALLBACK, HeldStore, TestBroker, authorize_path, result_body, sign_in, token_body,
 };
 
 /// The bytes of a request: no client library sends one and hangs up.
@@ -129,72 +120,32 @@ fn refusals(broker: &TestBroker) -> Vec<&'static str> {
         .collect()
 }
 
-/// A broker whose store can be paused before a commit.
-struct PausableBroker {
-    broker: TestBroker,
-    pauses: Arc<AtomicBool>,
-    paused: Receiver<()>,
-    resume: Sender<()>,
-    _scratch: Scratch,
-}
-
-impl PausableBroker {
-    async fn start() -> Self {
-        let scratch = Scratch::new();
-        let pauses = Arc::new(AtomicBool::new(false));
-        let (sender, paused) = channel();
-        let (resume, permission) = channel();
-        let (pauses_next, permission) = (pauses.clone(), Mutex::new(permission));
-        let fail_points = FailPoints::new(move |point| {
-            if point == FailPoint::BeforeCommit && pauses_next.swap(false, Ordering::SeqCst) {
-                sender.send(()).unwrap();
-                permission.lock().unwrap().recv().unwrap();
-            }
-        });
-        let dependencies = Dependencies {
-            fail_points,
-            // Once, at the start: the sweeper commits, too.
-            sweep_every: Some(Duration::from_secs(3600)),
-            ..Dependencies::default()
-        };
-        let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let broker = TestBroker::start_in(dependencies, |config| config.store.url = url).await;
-        Self {
-            broker,
-            pauses,
-            paused,
-            resume,
-            _scratch: scratch,
-        }
-    }
-
-    /// Sends `request` and hangs up before the commit.
-    async fn hang_up(&self, request: Request) {
-        self.pauses.store(true, Ordering::SeqCst);
-        let call = Call::send(request).await;
-        self.paused.recv_timeout(Duration::from_secs(20)).unwrap();
-        call.hang_up().await;
-        self.resume.send(()).unwrap();
-    }
+/// Sends `request` and hangs up before the commit.
+async fn hang_up_before_the_commit(store: &HeldStore, request: Request) {
+    let held = store.hold().await;
+    let call = Call::send(request).await;
+    store.wait_for_step();
+    call.hang_up().await;
+    drop(held);
 }
 
 // Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_the_store_is_made_although_the_client_hangs_up_before_its_commit() {
-    let pausable = PausableBroker::start().await;
-    let broker = &pausable.broker;
+    let store = HeldStore::start(|_| ()).await;
+    let broker = &store.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
     let (code, token) = (broker.code().await, broker.access_token().await);
     let post = |path| broker.request(Method::POST, path);
 
     let read = post("/v1/login/result").json(&result_body(1));
-    pausable.hang_up(read).await;
+    hang_up_before_the_commit(&store, read).await;
     broker.result(1).await.is_refusal(400);
     let exchange = post("/v1/token").json(&token_body(&code));
-    pausable.hang_up(exchange).await;
+    hang_up_before_the_commit(&store, exchange).await;
     broker.token(&code).await.is_refusal(400);
     let revocation = post("/v1/revoke").bearer_auth(&token);
-    pausable.hang_up(revocation).await;
+    hang_up_before_the_commit(&store, revocation).await;
     // A read does not wait for a step that is not committed yet; another change does.
     broker.session(2).await;
     broker.profile(&token).await.is_refusal(401);

@@ -65,7 +65,14 @@ impl Installation {
     }
 
     pub(crate) fn serve(&self) -> BrokerProcess {
-        BrokerProcess::start(BrokerCommand::with("serve", &self.config))
+        self.serve_with(&[])
+    }
+
+    /// Starts a broker with these settings in its environment.
+    pub(crate) fn serve_with(&self, settings: &[(&str, &str)]) -> BrokerProcess {
+        let mut broker = BrokerCommand::with("serve", &self.config);
+        broker.0.envs(settings.iter().copied());
+        BrokerProcess::start(broker)
     }
 
     /// Checks that neither command starts, each with one line that contains `text` and

@@ -3,22 +3,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::broker_process::BrokerProcess;
-use crate::command::BrokerCommand;
 use crate::installation::Installation;
 use crate::test_broker::{CALLBACK, session_body, with};
 
-fn serve(format: &str) -> (Installation, BrokerProcess) {
-    let installation = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &installation.config);
-    broker.0.env("BROKER_LOG__FORMAT", format);
-    let broker = BrokerProcess::start(broker);
-    (installation, broker)
-}
-
 #[tokio::test]
 async fn a_json_line_contains_the_audit_event() {
-    let (_place, broker) = serve("json");
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[("BROKER_LOG__FORMAT", "json")]);
     let first = broker.session(1).await;
     let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
     assert_eq!(opened["target"], "audit");
@@ -49,7 +40,8 @@ async fn a_json_line_contains_the_audit_event() {
 
 #[tokio::test]
 async fn a_readable_line_contains_the_audit_event() {
-    let (_place, broker) = serve("readable");
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[("BROKER_LOG__FORMAT", "readable")]);
     broker.session(1).await;
     let opened = broker.logged("POST /v1/login/session  200 opened");
     let refused = broker.session(1).await;
@@ -76,10 +68,8 @@ async fn a_readable_line_contains_the_audit_event() {
 #[tokio::test]
 async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
     let installation = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &installation.config);
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
-    broker.0.env(limit, "2");
-    let broker = BrokerProcess::start(broker);
+    let broker = installation.serve_with(&[(limit, "2")]);
     let visit = async |key: u8, page: &str| {
         let path = broker.login(key).await;
         let request = broker
@@ -114,10 +104,10 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
 #[tokio::test]
 async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
     let installation = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &installation.config);
-    broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");
-    broker.0.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1");
-    let broker = BrokerProcess::start(broker);
+    let broker = installation.serve_with(&[
+        ("BROKER_LIMITS__LIVE_SESSIONS", "1"),
+        ("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1"),
+    ]);
     broker.session(1).await;
     let guess = with(session_body(1), "client_secret", "hunter2");
     assert_eq!(broker.post("/v1/login/session", &guess).await.status, 401);

@@ -73,7 +73,7 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn no_rocket_setting_changes_the_broker() {
     let (installation, other) = (Installation::new(), Installation::new());
-    let plain = BrokerProcess::start(BrokerCommand::with("serve", &installation.config));
+    let plain = installation.serve();
     let folder = Scratch::new();
     for name in ["Rocket.toml", "Other.toml"] {
         folder.write(

@@ -2,6 +2,7 @@
 //! and a Google that cannot be reached.
 
 mod browser;
+mod held_store;
 mod http;
 mod logins;
 mod requests;
@@ -25,6 +26,7 @@ use testkit::server::TestServer;
 
 use crate::upstream::providers::{FakeProvider, github_config, google_config, prepare_github};
 pub(crate) use browser::{Browser, back_path, sign_in};
+pub(crate) use held_store::HeldStore;
 pub(crate) use http::checked_http;
 pub(crate) use logins::{ada, adas_profile, authorization_path};
 pub(crate) use requests::{

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The log of a program. No line of it may look as if it held a secret.
 pub(super) struct Log {
@@ -32,15 +32,24 @@ impl Log {
         self.find(text, |line| line.contains(text).then(|| line.to_owned()))
     }
 
-    /// Waits for a line in which `found` finds something. `name` is for the failure.
+    /// Waits 20 seconds for a line in which `found` finds something. `name` is for the
+    /// failure.
     #[track_caller]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a broker that only logs other lines is to fail its test"
+    )]
     pub(super) fn find(&self, name: &str, found: impl Fn(&str) -> Option<String>) -> String {
         let mut read = self.read.borrow_mut();
+        let end = Instant::now() + Duration::from_secs(20);
         loop {
             if let Some(it) = read.iter().find_map(|line| found(line)) {
                 return it;
             }
-            match self.incoming.recv_timeout(Duration::from_secs(20)) {
+            match self
+                .incoming
+                .recv_timeout(end.saturating_duration_since(Instant::now()))
+            {
                 Ok(line) => append(&mut read, line),
                 Err(_) => panic!("{name:?} is not in the log:\n{}", read.join("\n")),
             }

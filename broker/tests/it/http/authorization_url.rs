@@ -21,19 +21,6 @@ async fn an_unknown_handle_is_a_page_with_advice() {
     }
 }
 
-// Threats: X4, M5, CVE-2026-7507.
-#[tokio::test]
-async fn the_first_browser_is_bound_and_any_other_is_refused() {
-    let broker = TestBroker::start().await;
-    let path = broker.session(1).await;
-    let first = broker.browser();
-    let back = first.to_provider(&path).await;
-    let page = broker.browser().get(&path).await;
-    page.is_refusal_page(410, "handle.one_browser");
-    first.get(&back).await.redirects_to(CALLBACK);
-    broker.has_status(1, "succeeded").await;
-}
-
 #[tokio::test]
 async fn the_bound_browser_may_start_another_upstream_login() {
     let broker = TestBroker::start().await;

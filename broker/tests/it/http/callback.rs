@@ -17,26 +17,6 @@ async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
 }
 
-// Threats: B30.
-#[tokio::test]
-async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
-    let broker = TestBroker::start().await;
-    for (end, error) in [
-        ("error=temporarily_unavailable", "provider_unavailable"),
-        ("error=Access_Denied", "invalid_provider_response"),
-        (
-            "error=access_denied&error=access_denied",
-            "invalid_provider_response",
-        ),
-    ] {
-        let (browser, back) = broker.at_provider_in_legacy().await;
-        let back = back.replace("code=upstream-code", end);
-        let expected = format!("{CALLBACK}?error={error}&state={}", state());
-        browser.get(&back).await.redirects_to(&expected);
-    }
-    assert_eq!(broker.calls_upstream(), 0);
-}
-
 // Threats: B2, B30.
 #[tokio::test]
 async fn a_repeated_callback_does_not_call_the_provider_again() {

@@ -54,7 +54,7 @@ async fn the_page_names_project_and_host_and_has_its_own_headers() {
     assert_eq!(script.header("content-type"), Some("text/javascript"));
 }
 
-// Threats: X9.
+// Threats: X4, X9, M5, CVE-2026-7507.
 #[tokio::test]
 async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     let broker = TestBroker::start().await;

@@ -163,3 +163,17 @@ async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
     let code = parameter(returned.location().unwrap(), "code").unwrap();
     assert_eq!(broker.token(&code).await.status, 200);
 }
+
+/// Loopback is a proxy that names no client, or a test suite.
+#[tokio::test]
+async fn callbacks_from_loopback_are_not_counted() {
+    let broker = limited(|config| {
+        config.ip_header = None;
+        config.limits.callbacks_per_minute = many(1);
+    })
+    .await;
+    for _ in 0..2 {
+        let (browser, back) = browser_at_provider(&broker, HERE).await;
+        assert_eq!(browser.get(&back).await.status, 303);
+    }
+}

@@ -1,21 +1,15 @@
 //! A broker whose store or processor takes longer than its users wait: no login begins, and
 //! those that have begun go on.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use broker::Dependencies;
-use broker::store::StoreUrl;
-use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
 use serde_json::json;
 use testkit::http::Response;
-use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinSet;
 
 use super::limits::many;
-use crate::scratch::Scratch;
-use crate::test_broker::{CALLBACK, TestBroker, authorize_path, session_body, sign_in};
+use crate::test_broker::{CALLBACK, HeldStore, TestBroker, authorize_path, session_body, sign_in};
 
 /// The steps that wait while the store is held: more than make a queue.
 const STEPS: u8 = 20;
@@ -23,60 +17,26 @@ const STEPS: u8 = 20;
 /// More visits than any overload of these tests needs to be noticed, or to end.
 const MAX_VISITS: u32 = 3_000;
 
-/// A broker on a file with the limit of a broker that runs alone, whose store can be held.
-struct Overloadable {
-    broker: TestBroker,
-    commits: Arc<Mutex<()>>,
-    _scratch: Scratch,
+/// A broker with the limit of one that runs alone, whose store can be held.
+async fn overloadable() -> HeldStore {
+    HeldStore::start(|config| config.limits.overload_delay_ms = many(100)).await
 }
 
-impl Overloadable {
-    async fn start() -> Self {
-        let commits = Arc::<Mutex<()>>::default();
-        let held = commits.clone();
-        let dependencies = Dependencies {
-            fail_points: FailPoints::new(move |point| {
-                if point == FailPoint::BeforeCommit {
-                    drop(held.blocking_lock());
-                }
-            }),
-            ..Dependencies::default()
-        };
-        let scratch = Scratch::new();
-        let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let change = |config: &mut broker::config::Config| {
-            config.limits.overload_delay_ms = many(100);
-            config.store.url = url;
-        };
-        Self {
-            broker: TestBroker::start_in(dependencies, change).await,
-            commits,
-            _scratch: scratch,
-        }
-    }
+/// Reads results, each of which waits for the store.
+fn steps(broker: &TestBroker) -> impl Future<Output = Vec<Response>> {
+    join_all((100..100 + STEPS).map(|key| broker.result(key)))
+}
 
-    /// Holds every commit until the guard is dropped.
-    async fn hold_the_store(&self) -> OwnedMutexGuard<()> {
-        self.commits.clone().lock_owned().await
-    }
-
-    /// Reads results, each of which waits for the store.
-    fn steps(&self) -> impl Future<Output = Vec<Response>> {
-        join_all((100..100 + STEPS).map(|key| self.broker.result(key)))
-    }
-
-    /// Lets results be read while the store is held, until a login is refused. Returns the
-    /// refusal, and the answers to those reads.
-    async fn overload(&self) -> (Response, Vec<Response>) {
-        let held = self.hold_the_store().await;
-        let reads = self.steps();
-        let refusal = async {
-            let refusal = first_refusal(&self.broker).await;
-            drop(held);
-            refusal
-        };
-        tokio::join!(refusal, reads)
-    }
+/// Lets results be read while the store is held, until a login is refused. Returns the
+/// refusal, and the answers to those reads.
+async fn overload(store: &HeldStore) -> (Response, Vec<Response>) {
+    let held = store.hold().await;
+    let refusal = async {
+        let refusal = first_refusal(&store.broker).await;
+        drop(held);
+        refusal
+    };
+    tokio::join!(refusal, steps(&store.broker))
 }
 
 /// Visits `/authorize`, which needs no store, until it is refused.
@@ -121,9 +81,9 @@ async fn visit_until(broker: &TestBroker, is_last: fn(u16) -> bool) -> Response 
 // Threats: A39.
 #[tokio::test]
 async fn while_the_store_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
-    let overloaded = Overloadable::start().await;
+    let overloaded = overloadable().await;
     let broker = &overloaded.broker;
-    let (page, reads) = overloaded.overload().await;
+    let (page, reads) = overload(&overloaded).await;
     page.is_refusal_page(503, "broker.overload");
     assert_eq!(page.header("retry-after"), Some("5"));
     for read in reads {
@@ -136,10 +96,10 @@ async fn while_the_store_is_overloaded_no_login_begins_and_afterwards_logins_beg
 /// Reads of a file wait for no step, and end at once while changes wait.
 #[tokio::test]
 async fn reads_of_the_store_do_not_hide_that_its_changes_wait() {
-    let overloaded = Overloadable::start().await;
+    let overloaded = overloadable().await;
     let broker = &overloaded.broker;
-    let held = overloaded.hold_the_store().await;
-    let changes = overloaded.steps();
+    let held = overloaded.hold().await;
+    let changes = steps(broker);
     let unknown = format!("/login/{}", "A".repeat(43));
     let read_until_refused = async {
         for _ in 0..MAX_VISITS {
@@ -156,10 +116,10 @@ async fn reads_of_the_store_do_not_hide_that_its_changes_wait() {
 
 #[tokio::test]
 async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
-    let overloaded = Overloadable::start().await;
+    let overloaded = overloadable().await;
     let broker = &overloaded.broker;
-    let held = overloaded.hold_the_store().await;
-    let reads = overloaded.steps();
+    let held = overloaded.hold().await;
+    let reads = steps(broker);
     let refusals = async {
         first_refusal(broker).await;
         for body in [session_body(1), json!({})] {
@@ -181,13 +141,13 @@ async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
 // Threats: A39.
 #[tokio::test]
 async fn a_login_that_has_begun_completes_during_an_overload() {
-    let overloaded = Overloadable::start().await;
+    let overloaded = overloadable().await;
     let broker = &overloaded.broker;
     let (visitor, path) = (broker.browser(), broker.session(1).await);
     let (browser, back) = broker.at_provider(2).await;
     sign_in(broker, 3).await.redirects_to(CALLBACK);
-    let held = overloaded.hold_the_store().await;
-    let reads = overloaded.steps();
+    let held = overloaded.hold().await;
+    let reads = steps(broker);
     let during = async {
         first_refusal(broker).await;
         let still_refused = async {
@@ -207,7 +167,7 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
 // Threats: A39.
 #[tokio::test]
 async fn while_the_processor_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
-    let overloaded = Overloadable::start().await;
+    let overloaded = overloadable().await;
     let broker = &overloaded.broker;
     let mut others = JoinSet::new();
     for _ in 0..20 {

@@ -34,29 +34,20 @@ async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
         let headers = [&navigation[..], &[("Sec-Fetch-Site", site)], more].concat();
         broker.plain_client().with_headers(&headers)
     };
-    let start_origin = [("Referer", "https://app.example/")];
+    let program = |name, value| broker.plain_client().with_header(name, value);
+    let browser = |name, value| broker.browser().with_header(name, value);
+    let start_origin = ("Referer", "https://app.example/");
     for (visitor, provenance) in [
         (navigating("cross-site", &[("Referer", EVIL)]), "foreign"),
         (navigating("cross-site", &[("Referer", "junk")]), "foreign"),
         (navigating("cross-site", &[]), "no_referrer"),
         (navigating("none", &[]), "typed"),
-        (navigating("none", &start_origin), "typed"),
+        (navigating("none", &[start_origin]), "typed"),
         (broker.plain_client(), "no_metadata"),
-        (
-            broker.plain_client().with_headers(&start_origin),
-            "no_metadata",
-        ),
-        (
-            broker
-                .plain_client()
-                .with_header("User-Agent", "Slackbot 1.0"),
-            "no_metadata",
-        ),
-        (
-            broker.browser().with_header("Sec-Fetch-Dest", "iframe"),
-            "embedded",
-        ),
-        (broker.browser().with_header("Referer", EVIL), "foreign"),
+        (program(start_origin.0, start_origin.1), "no_metadata"),
+        (program("User-Agent", "Slackbot 1.0"), "no_metadata"),
+        (browser("Sec-Fetch-Dest", "iframe"), "embedded"),
+        (browser("Referer", EVIL), "foreign"),
     ] {
         is_confirmation_page(&visitor.get(&path).await);
         let confirmed = (provenance, Some("relay.start_origin"));

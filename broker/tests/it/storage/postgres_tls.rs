@@ -35,9 +35,9 @@ impl TlsServer {
         server
             .execute("GRANT ALL ON SCHEMA public TO guest")
             .unwrap();
-        let (authority, scratch) = (authority(), Scratch::new());
+        let ([authority, other], scratch) = ([(); 2].map(|()| authority()), Scratch::new());
         scratch.write("ca.pem", &authority.pem());
-        scratch.write("other.pem", &authority().pem());
+        scratch.write("other.pem", &other.pem());
         Self {
             server,
             scratch,

@@ -60,8 +60,8 @@ async fn an_incomplete_login_or_an_invalid_response_changes_nothing() {
         providers.github.set_reply(TOKEN, reply);
         let _ = providers.log_in(GitHub).await;
         for error in ["server_error", "temporarily_unavailable", "access_denied"] {
-            let login = providers.start_legacy_login(GitHub).await;
-            assert!(login.finish(&format!("error={error}")).await.is_err());
+            let query = format!("error={error}");
+            assert!(providers.return_with(GitHub, &query).await.is_err());
         }
         assert_eq!(providers.is_available(GitHub).await, is_available);
     }

@@ -72,24 +72,17 @@ async fn b05_an_issuer_is_compared_exactly_with_a_code_and_with_an_error() {
             &format!("iss={right}&iss={right}"),
         ] {
             for rest in ["code=a-code", "error=access_denied"] {
-                let login = providers.start_legacy_login(provider).await;
-                let result = login.finish(&format!("{rest}&{iss}")).await;
+                let query = format!("{rest}&{iss}");
+                let result = providers.return_with(provider, &query).await;
                 assert_eq!(result.unwrap_err(), "invalid_provider_response", "{iss}");
             }
         }
         assert!(providers.get(provider).calls_to(TOKEN).is_empty());
-        let login = providers.start_legacy_login(provider).await;
-        let result = login
-            .finish(&format!("error=access_denied&iss={right}"))
-            .await;
+        let query = format!("error=access_denied&iss={right}");
+        let result = providers.return_with(provider, &query).await;
         assert_eq!(result.unwrap_err(), "access_denied");
-        let login = providers.start_legacy_login(provider).await;
-        assert!(
-            login
-                .finish(&format!("code=a-code&iss={right}"))
-                .await
-                .is_ok()
-        );
+        let query = format!("code=a-code&iss={right}");
+        assert!(providers.return_with(provider, &query).await.is_ok());
     }
 }
 
@@ -121,13 +114,8 @@ async fn b07_unknown_parameters_of_a_callback_are_ignored() {
     let known = "&scope=email+openid&authuser=0&prompt=none&hd=corp.example&hd=again\
                  &redirect_uri=https://evil.test/&subject=sub_1";
     for provider in Provider::ALL {
-        let login = providers.start_legacy_login(provider).await;
-        assert!(
-            login
-                .finish(&format!("code=a-code{known}{junk}"))
-                .await
-                .is_ok()
-        );
+        let query = format!("code=a-code{known}{junk}");
+        assert!(providers.return_with(provider, &query).await.is_ok());
     }
 }
 
@@ -142,14 +130,15 @@ async fn b08_a_callback_without_one_usable_code_makes_no_call() {
             "x=y",
             "code=",
             "error=",
+            "error=Access_Denied",
+            "error=access_denied&error=access_denied",
             "code=a&code=b",
             "code=%00",
             "code=a%0d%0ab",
             "code=%7f",
             &long,
         ] {
-            let login = providers.start_legacy_login(provider).await;
-            let result = login.finish(query).await;
+            let result = providers.return_with(provider, query).await;
             assert_eq!(result.unwrap_err(), "invalid_provider_response", "{query}");
         }
         assert!(providers.get(provider).calls_to(TOKEN).is_empty());

@@ -39,6 +39,7 @@ rows! {
     // Threats: B9.
     Declined is access_denied: a_user_who_declines => callback("error=access_denied");
     CallbackServerError is provider_unavailable: a_server_error_in_the_callback => callback("error=server_error");
+    CallbackServerError is provider_unavailable: a_provider_that_is_unavailable_for_a_time => callback("error=temporarily_unavailable");
     CallbackSuspended is provider_unavailable: a_suspended_application_in_the_callback => callback("error=application_suspended");
     CallbackError is invalid_provider_response: any_other_error_in_the_callback => callback("error=invalid_scope");
     CallbackIssuer is invalid_provider_response: another_issuers_callback => callback("code=a&iss=https://evil.test");

@@ -85,8 +85,13 @@ impl FakeProviders {
 
     /// The outcome of a legacy login.
     pub(crate) async fn log_in(&self, provider: Provider) -> LegacyResult {
+        self.return_with(provider, "code=a-code").await
+    }
+
+    /// The outcome of a legacy login whose browser returns with this query.
+    pub(crate) async fn return_with(&self, provider: Provider, query: &str) -> LegacyResult {
         let login = self.start_legacy_login(provider).await;
-        login.finish("code=a-code").await
+        login.finish(query).await
     }
 
     /// The outcome of a legacy login while the usual reply at `path` is changed.
