@@ -106,22 +106,6 @@ async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
 }
 
 #[test]
-fn a_public_operator_address_needs_explicit_consent() {
-    let installation = Installation::new();
-    let check = |bind: &str| {
-        BrokerCommand::with("check", &installation.config).env("BROKER_OPERATOR__BIND", bind)
-    };
-    let refused = check("0.0.0.0:9000").output();
-    refused.failed("operator.exposed = true");
-    let meant = check("0.0.0.0:9000").env("BROKER_OPERATOR__EXPOSED", "true");
-    let output = meant.output();
-    assert_eq!(output.code, Some(0), "{}", output.err);
-    let line = "metrics    http://0.0.0.0:9000/metrics";
-    assert!(output.out.contains(line), "{}", output.out);
-    assert_eq!(check("[::1]:9000").output().code, Some(0));
-}
-
-#[test]
 fn a_taken_operator_port_fails_with_one_line() {
     let installation = Installation::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -104,6 +104,11 @@ fn the_report_contains_notes_on_unusual_settings() {
             "note       no project: no client may call; see `broker new-project`",
         ],
     );
+    let operator = "operator.bind = \"0.0.0.0:9000\"\noperator.exposed = true\n";
+    check_report(
+        &format!("{LOCAL}{MEMORY}{operator}"),
+        &["metrics    http://0.0.0.0:9000/metrics"],
+    );
     let odd = project_of("x").replace("https://app.example/cb", "http://localhost:3000/cb");
     let keys = COOKIE_KEY.replace(']', ", \"HxAPDg0MCwoJCAcGBQQDAgEAHx4dHBsaGRgXFhUUExI\"]");
     let exposed = "bind = \"0.0.0.0:8000\"\n";

@@ -21,6 +21,7 @@ fn a_base_url_is_enough_on_loopback() {
     for url in ["http://[::1]:8000", "https://localhost:8443"] {
         accepted(&format!("base_url = \"{url}\"\n"));
     }
+    accepted(&format!("{LOCAL}operator.bind = \"[::1]:9000\"\n"));
 }
 
 #[test]

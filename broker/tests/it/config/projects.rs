@@ -36,40 +36,27 @@ const UNPRINTABLE: &str = r"a\nb a\u001b[2Jb \u0000 a\u007f a\u0085b a\u202Eb a\
 
 // Threats: A34.
 #[test]
-fn an_unprintable_or_empty_name_is_refused_with_its_key() {
+fn an_unprintable_name_or_client_id_is_refused_with_its_key() {
     let named = |name: &str| {
-        let odd = project_of("x")
-            .replace("Ada", name)
-            .replace("prj_ada", "prj_odd");
+        let odd = project_of("x").replace("Ada", name);
+        let odd = odd.replace("prj_ada", "prj_odd");
         format!("{LOCAL}{}{odd}", project_of("x"))
     };
-    let too_long = "x".repeat(81);
-    for name in UNPRINTABLE
-        .split_whitespace()
-        .chain(["", " \\t", &too_long])
-    {
-        refused(&named(name), "`project.1.name`");
-        refused(&named(name), "1 to 80 printable characters");
-    }
-    accepted(&named(&"語".repeat(80)));
-    accepted(&named("<b>Ada's</b> \\\"app\\\" 🦀 👩\u{200D}💻"));
-}
-
-#[test]
-fn a_name_has_no_white_space_around_it() {
-    let text = project_of("x").replace("Ada", "  Ada and Bob\\t");
-    let config = accepted(&format!("{LOCAL}{text}"));
-    assert_eq!(config.projects[0].name.as_str(), "Ada and Bob");
-}
-
-#[test]
-fn an_unprintable_client_id_is_refused_with_its_key() {
     let with_id = |id: &str| format!("{LOCAL}{}", project_of("x").replace("prj_ada", id));
-    for id in UNPRINTABLE.split_whitespace() {
+    let unprintable = UNPRINTABLE.split_whitespace();
+    for id in unprintable.clone() {
         refused(&with_id(id), "`project.0.client_id`");
         refused(&with_id(id), "printable");
     }
+    for name in unprintable.chain(["", " \\t", &"x".repeat(81)]) {
+        refused(&named(name), "`project.1.name`");
+        refused(&named(name), "1 to 80 printable characters");
+    }
     accepted(&with_id("mañana 語"));
+    accepted(&named(&"語".repeat(80)));
+    accepted(&named("<b>Ada's</b> \\\"app\\\" 🦀 👩\u{200D}💻"));
+    let spaced = accepted(&named("  Ada and Bob\\t"));
+    assert_eq!(spaced.projects[1].name.as_str(), "Ada and Bob");
 }
 
 #[test]

@@ -10,6 +10,18 @@ const GET: Method = Method::GET;
 const HTML: [(&str, &str); 1] = [("Accept", "text/html")];
 
 #[tokio::test]
+async fn a_wrong_method_is_a_page_for_a_browser() {
+    let broker = TestBroker::start().await;
+    for method in ["POST", "BREW"] {
+        for path in ["/login/handle", "/authorize", "/return"] {
+            let response = broker.send_raw(method, path, "Accept: text/html\r\n").await;
+            response.is_refusal_page(405, "request.method");
+            assert_eq!(response.header("allow"), Some("GET, HEAD"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_api_path_never_returns_a_page() {
     let broker = TestBroker::start().await;
     for accept in [
