@@ -2,78 +2,52 @@
 
 use contract::Provider::{GitHub, Google};
 use serde_json::json;
-use tracing::Dispatch;
 
-use super::providers::{FakeProviders, OUR_SECRET, Reply, TOKEN};
-
-const JSON: &str = "application/json";
-
-#[tokio::test]
-async fn wrong_client_credentials_are_an_error_in_the_log_without_a_secret() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let log = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    // With only one subscriber, a log statement that another test reaches first would
-    // be disabled for all threads, because the thread of that test has none.
-    let _second = Dispatch::new(
-        tracing_subscriber::fmt()
-            .with_writer(std::io::sink)
-            .finish(),
-    );
-    let _guard = tracing::subscriber::set_default(log);
-    client_credentials_are_refused().await;
-    let log = lines.text();
-    for provider in ["google", "github"] {
-        let errors = log.lines().filter(|line| {
-            line.contains("ERROR")
-                && line.contains(&format!("provider={provider}"))
-                && line.contains(&format!("upstream.{provider}.client_id and .client_secret"))
-        });
-        assert_eq!(errors.count(), REFUSING.len(), "{log}");
-    }
-    assert!(
-        !log.contains(OUR_SECRET) && !log.contains("a-code"),
-        "{log}"
-    );
-}
+use super::providers::{FakeProvider, OUR_SECRET, Reply, TOKEN, prepare_google};
+use crate::installation::Installation;
+use crate::test_broker::{authorize_path, parameter};
 
 /// The statuses with which a provider may refuse our credentials.
 const REFUSING: [u16; 8] = [200, 400, 401, 403, 404, 422, 429, 503];
 
-async fn client_credentials_are_refused() {
-    let providers = FakeProviders::start().await;
+#[tokio::test]
+async fn wrong_client_credentials_are_an_error_in_the_log_without_a_secret() {
+    let (google, github) = (FakeProvider::start().await, FakeProvider::start().await);
+    prepare_google(&google);
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[
+        ("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "us"),
+        ("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", OUR_SECRET),
+        ("BROKER_UPSTREAM__GOOGLE__ISSUER", &google.url()),
+        ("BROKER_UPSTREAM__GITHUB__CLIENT_SECRET", OUR_SECRET),
+        ("BROKER_UPSTREAM__GITHUB__WEB_URL", &github.url()),
+        ("BROKER_UPSTREAM__GITHUB__API_URL", &github.url()),
+    ]);
+    let refusals = [
+        (GitHub, &github, "incorrect_client_credentials"),
+        (Google, &google, "invalid_client"),
+    ];
     for status in REFUSING {
-        for (provider, error) in [
-            (GitHub, "incorrect_client_credentials"),
-            (Google, "invalid_client"),
-        ] {
-            let reply = Reply::of(status, JSON, json!({ "error": error }).to_string());
-            let result = providers.log_in_with(provider, TOKEN, &reply).await;
-            assert_eq!(result.unwrap_err(), "provider_unavailable", "{status}");
+        for (provider, server, error) in refusals {
+            let body = json!({ "error": error }).to_string();
+            server.set_reply(TOKEN, Reply::of(status, "application/json", body));
+            let (browser, own) = (broker.browser(), provider.as_str());
+            let path = authorize_path().replace("github", own);
+            let back = browser.to_provider(&path).await.replace("github", own);
+            let returned = browser.get(&back).await;
+            let error = parameter(returned.location().unwrap(), "error");
+            assert_eq!(error.as_deref(), Some("provider_unavailable"), "{status}");
         }
     }
-}
-
-/// The lines that were logged on this thread.
-#[derive(Clone, Default)]
-struct Lines(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
-
-impl Lines {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    let log = broker.kill();
+    for (provider, ..) in refusals {
+        let names = format!("upstream.{provider}.client_id and .client_secret");
+        let errors = log.lines().filter(|line| line.contains(&names));
+        let errors = errors.filter(|line| line.contains("ERROR"));
+        assert_eq!(errors.count(), REFUSING.len(), "{log}");
     }
-}
-
-impl std::io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    assert!(
+        !log.contains(OUR_SECRET) && !log.contains("upstream-code"),
+        "{log}"
+    );
 }

@@ -170,7 +170,7 @@ impl FakeProviders {
     }
 }
 
-fn prepare_google(server: &FakeProvider) {
+pub(crate) fn prepare_google(server: &FakeProvider) {
     let discovery = discovery_document(&server.url());
     server.set_reply(DISCOVERY, Reply::json(&discovery));
     server.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE)]));
