@@ -51,7 +51,8 @@ impl BrokerProcess {
     /// Waits for a line of the log that contains `text`, and returns it.
     #[track_caller]
     pub(crate) fn logged(&self, text: &str) -> String {
-        self.log.line_with(text)
+        self.log
+            .find(text, |line| line.contains(text).then(|| line.to_owned()))
     }
 
     /// The address at which it listens.

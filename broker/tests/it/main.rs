@@ -2,10 +2,6 @@
 //! upstream providers, and failures of the store.
 
 #![expect(clippy::unwrap_used, reason = "a helper may fail its test")]
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "a line of a table reads better without borrows"
-)]
 
 mod broker_process;
 mod certificates;

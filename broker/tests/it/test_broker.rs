@@ -24,7 +24,7 @@ use testkit::backend::Backend;
 use testkit::http::{Http, Request, Response};
 use testkit::server::TestServer;
 
-use crate::upstream::providers::{FakeProvider, github_config, google_config, prepare_github};
+use crate::upstream::{FakeProvider, github_config, google_config, prepare_github};
 pub(crate) use browser::{Browser, back_path, sign_in};
 pub(crate) use held_store::HeldStore;
 pub(crate) use http::checked_http;

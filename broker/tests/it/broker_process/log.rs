@@ -26,12 +26,6 @@ impl Log {
         }
     }
 
-    /// Waits for a line that contains `text`.
-    #[track_caller]
-    pub(super) fn line_with(&self, text: &str) -> String {
-        self.find(text, |line| line.contains(text).then(|| line.to_owned()))
-    }
-
     /// Waits 20 seconds for a line in which `found` finds something. `name` is for the
     /// failure.
     #[track_caller]

@@ -31,7 +31,7 @@ use crate::test_broker::{
     ADA_SECRET, CALLBACK, LOCAL_CALLBACK, ada, authorize_query, authorize_with, project,
     session_body, token_body, verifier, with,
 };
-use crate::upstream::providers::{github_config, google_config};
+use crate::upstream::{github_config, google_config};
 
 pub(super) use crate::test_broker::BASE;
 

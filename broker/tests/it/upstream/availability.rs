@@ -7,7 +7,7 @@ use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::futures::future::join_all;
 
-use super::providers::{
+use super::{
     DISCOVERY, EMAILS, FakeProviders, KEYS, Reply, TOKEN, USER, failed_with, github_token,
 };
 
@@ -87,7 +87,7 @@ async fn while_one_provider_hangs_users_sign_in_through_the_other() {
         let two = providers.start_login(hanging, 2).await;
         server.set_reply(path, Reply::Silence);
         let others = async {
-            server.wait_for_call(path).await;
+            server.wait_for_calls(path, 1).await;
             for key in 3..13 {
                 assert!(providers.sign_in(working, key).await.is_ok());
             }

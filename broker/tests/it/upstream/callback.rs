@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
-use super::providers::{
+use super::{
     ACCESS_TOKEN, DISCOVERY, EMAILS, FakeProviders, KEYS, OUR_SECRET, Reply, TOKEN, USER,
     legacy_error,
 };
@@ -57,8 +57,7 @@ async fn b03_b08_both_providers_get_the_verifier_of_their_own_challenge_and_the_
 #[tokio::test]
 async fn b05_an_issuer_is_compared_exactly_with_a_code_and_with_an_error() {
     let providers = FakeProviders::start().await;
-    let [google, github] =
-        [&providers.google, &providers.github].map(super::providers::FakeProvider::url);
+    let [google, github] = [&providers.google, &providers.github].map(super::FakeProvider::url);
     let github = format!("{github}/login/oauth");
     for (provider, right, other) in [(Google, &google, &github), (GitHub, &github, &google)] {
         for iss in [

@@ -3,7 +3,7 @@
 use contract::Provider::{GitHub, Google};
 use serde_json::json;
 
-use super::providers::{FakeProvider, OUR_SECRET, Reply, TOKEN, prepare_google};
+use super::{FakeProvider, OUR_SECRET, Reply, TOKEN, prepare_google};
 use crate::installation::Installation;
 use crate::test_broker::{authorize_path, parameter};
 

@@ -13,7 +13,7 @@ use causes::{
 };
 use serde_json::json;
 
-use super::providers::{DISCOVERY, EMAILS, KEYS, Reply, TOKEN, USER, token};
+use super::{DISCOVERY, EMAILS, KEYS, Reply, TOKEN, USER, token};
 
 /// Each line is a row of the map, its error, the name of its test, and its cause.
 macro_rules! rows {

@@ -5,7 +5,7 @@ use contract::Provider::Google;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
-use super::providers::{
+use super::{
     ACCESS_TOKEN, FakeProvider, FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, jwk,
     key_set, signing_key, token, token_signed_by,
 };

@@ -4,7 +4,7 @@
 use contract::Provider::Google;
 use serde_json::json;
 
-use super::providers::{
+use super::{
     DISCOVERY, FakeProviders, KEY_ONE, KEY_TWO, KEYS, LegacyResult, Reply, StartedLogin, TOKEN,
     adas_claims, discovery_document, jwk, key_set, signing_key, token, token_signed_by,
 };

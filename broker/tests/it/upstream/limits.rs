@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use contract::Provider::{self, GitHub, Google};
 
-use super::providers::{
+use super::{
     DISCOVERY, EMAILS, ENDLESS_BYTES, FakeProvider, FakeProviders, KEYS, Reply, TOKEN, USER,
     adas_github_user, discovery_document, failed_with,
 };

@@ -2,7 +2,7 @@
 
 use tokio::task::spawn_blocking;
 
-use super::providers::{
+use super::{
     DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, discovery_document, jwk,
     key_set,
 };

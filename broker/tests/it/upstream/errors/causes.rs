@@ -11,7 +11,7 @@ use rocket::config::TlsConfig;
 use rocket::futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::super::providers::{
+use super::super::{
     DISCOVERY, FakeProviders, Reply, StartedLogin, TOKEN, adas_claims, discovery_document,
     failed_with, github_config, legacy_error, token,
 };

@@ -31,7 +31,8 @@ impl<'s> StartedLogin<'s> {
             redirect,
         };
         if provider == Google && login.is_at_provider() {
-            login.google_returns_claims(adas_claims(&login));
+            let header = json!({ "alg": "RS256", "kid": "one" });
+            login.google_returns_token(&token(&header, &adas_claims(&login)));
         }
         login
     }
@@ -43,12 +44,6 @@ impl<'s> StartedLogin<'s> {
     /// One parameter of the authorization request to the provider.
     pub(crate) fn parameter(&self, name: &str) -> String {
         parameter(self.redirect.location().unwrap(), name).unwrap()
-    }
-
-    /// Makes Google exchange the next code for an ID token with these claims.
-    pub(crate) fn google_returns_claims(&self, claims: Value) {
-        let header = json!({ "alg": "RS256", "kid": "one" });
-        self.google_returns_token(&token(&header, &claims));
     }
 
     /// Makes Google exchange the next code for this ID token.

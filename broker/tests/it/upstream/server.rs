@@ -134,11 +134,6 @@ impl FakeProvider {
         calls
     }
 
-    /// Waits until `path` was called.
-    pub(crate) async fn wait_for_call(&self, path: &str) {
-        self.shared.wait_for_calls(&[(path, 1)]).await;
-    }
-
     /// Waits until `path` was called `times` times.
     pub(crate) async fn wait_for_calls(&self, path: &str, times: usize) {
         self.shared.wait_for_calls(&[(path, times)]).await;

@@ -20,8 +20,8 @@ pub(crate) const EMAILS: &str = "/user/emails";
 pub(crate) const OUR_SECRET: &str = "LeakMark-Ada-at-providers-k2mW9pL4tR8sB3nF6hJ1d";
 pub(crate) const ACCESS_TOKEN: &str = "gho_ScriptedToken7vK2mW9pL4tR8sB3nF6hJ1d";
 
-pub(crate) const KEY_ONE: &str = include_str!("../keys/one.pem");
-pub(crate) const KEY_TWO: &str = include_str!("../keys/two.pem");
+pub(crate) const KEY_ONE: &str = include_str!("keys/one.pem");
+pub(crate) const KEY_TWO: &str = include_str!("keys/two.pem");
 
 pub(crate) fn google_config(url: &str) -> GoogleConfig {
     GoogleConfig {
