@@ -57,11 +57,12 @@ fn a_secret_is_masked_wherever_a_client_puts_it() {
 
 #[test]
 fn a_refused_call_shows_its_client_and_its_callback() {
-    let named = json!({
-        "client_id": "prj_XUOmZEbWqcEDt1Xb9bFYpg",
-        "redirect_uri": "http://localhost:3000/3f2504e0-4f89-11d3-9a0c-0305e82c3301/back",
-    });
+    let client_id = "prj_XUOmZEbWqcEDt1Xb9bFYpg";
+    let redirect_uri = "http://localhost:3000/3f2504e0-4f89-11d3-9a0c-0305e82c3301/back";
+    let named = json!({ "client_id": client_id, "redirect_uri": redirect_uri });
     assert_eq!(request(&named, None), named);
+    let visit = format!("/authorize?client_id={client_id}&redirect_uri={redirect_uri}");
+    assert_eq!(url(&visit), visit);
 }
 
 #[test]

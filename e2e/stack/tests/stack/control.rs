@@ -17,7 +17,7 @@ use testkit::login::{Flow, GITHUB, GOOGLE};
 use crate::test_stack::TestStack;
 
 #[tokio::test]
-async fn the_index_lists_every_address() {
+async fn the_index_lists_every_address_and_a_page_every_call() {
     let stack = TestStack::start().await;
     let urls = stack.urls();
     let expected = json!({
@@ -26,6 +26,10 @@ async fn the_index_lists_every_address() {
         "upstreams": { "google": urls.google, "github": urls.github },
     });
     get(&stack, "/api/stack").await.is_json(200, &expected);
+    let page = get(&stack, "/calls").await;
+    for call in ["GET /api/stack", "POST /api/reset"] {
+        assert!(page.text().contains(call), "{call}");
+    }
 }
 
 // Threats: A34.
@@ -78,32 +82,6 @@ fn long(body: &str) -> String {
         "{head}{}{tail}",
         "x".repeat(count.parse().expect("a number"))
     )
-}
-
-#[tokio::test]
-async fn its_page_lists_the_calls() {
-    let stack = TestStack::start().await;
-    let page = get(&stack, "/calls").await;
-    assert_eq!(page.status, 200);
-    for call in ["GET /api/stack", "POST /api/reset"] {
-        assert!(page.text().contains(call), "{call}");
-    }
-}
-
-#[tokio::test]
-async fn an_id_that_is_no_number_belongs_to_nothing() {
-    let stack = TestStack::start().await;
-    for id in ["soon", "-1", "18446744073709551616"] {
-        for list in ["/api/faults", "/api/held", "/api/upstreams/google/next"] {
-            let path = format!("{list}/{id}");
-            let refused = stack.control(Method::DELETE, &path, None).await;
-            refuses(&refused, 404, "id: no ");
-        }
-    }
-    let control = &stack.urls().control;
-    let form = Http::at(control).post("/do/disarm");
-    let form = form.header("Origin", control).form(&[("id", "soon")]);
-    refuses(&form.send().await, 422, "an id is a number");
 }
 
 #[tokio::test]

@@ -1,15 +1,12 @@
 //! The stack over TLS, and by a name that other machines and containers know: its URLs, its
-//! certificate authority, and the flows, faults and misbehaviours behind it.
+//! certificate authority, and the flows behind it.
 
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 
 use contract::DEVELOPMENT_SECRET;
-use mock_upstream::{Misbehaviour, Next};
-use reqwest::{Certificate, Client};
+use reqwest::Certificate;
 use serde_json::{Value, json};
-use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
-use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::{Http, client_builder};
 use url::Url;
@@ -20,7 +17,6 @@ const NAME: &str = "stack.test";
 /// A stack over TLS, and a client that trusts it.
 struct TlsStack {
     stack: Stack,
-    client: Client,
     http: Http,
 }
 
@@ -48,13 +44,8 @@ impl TlsStack {
             Some(name) => client.resolve(name, SocketAddr::new(address_on_the_network(), 0)),
             None => client,
         };
-        let client = client.build().expect("a client");
-        let http = Http::new().with_client(client.clone());
-        Self {
-            stack,
-            client,
-            http,
-        }
+        let http = Http::new().with_client(client.build().expect("a client"));
+        Self { stack, http }
     }
 
     fn urls(&self) -> [&str; 5] {
@@ -153,41 +144,6 @@ async fn the_control_address_accepts_its_own_origin_and_name_alone() {
             let response = request.header(header, value).send().await;
             assert_eq!(response.status, status, "{header}: {value}");
         }
-    }
-}
-
-#[tokio::test]
-async fn faults_and_misbehaviours_reach_the_caller_through_tls() {
-    let tls = TlsStack::start().await;
-    let broker = &tls.stack.urls().broker;
-    let providers = format!("{broker}/api/providers");
-    for fault in [Fault::Refuse, Fault::LoseResponse, Fault::Truncate] {
-        let operation = "GET /api/providers".parse().expect("an operation");
-        let fault_injection = FaultInjection::next(operation, fault);
-        tls.stack.faults().arm(fault_injection);
-        let lost = tls.http.get(&providers).try_send().await;
-        assert!(lost.is_err(), "{fault:?}");
-        assert_eq!(tls.http.get(&providers).send().await.status, 200);
-    }
-    let project = json!({ "name": "Mine", "redirect_uris": [format!("{UNSERVED}/back")] });
-    let request = tls.http.post(tls.control("/api/projects")).json(&project);
-    let backend = Backend {
-        http: Http::at(broker).with_client(tls.client.clone()),
-        ..Backend::of(broker, &request.send().await.json())
-    };
-    for misbehaviour in [
-        Misbehaviour::Reset,
-        Misbehaviour::ResetAfterHeaders,
-        Misbehaviour::CutShort,
-    ] {
-        let github = tls.stack.upstream().github();
-        let next = Next::Misbehave(misbehaviour);
-        github.queue(next).expect("one of its own");
-        let login = backend.start_login("github").await;
-        let browser = Browser::with_http(tls.http.clone());
-        browser.follow(&login.authorization_url).await;
-        let result = backend.result(&login.session_key).await.json();
-        assert_eq!(result["error"], "provider_unavailable", "{misbehaviour:?}");
     }
 }
 

@@ -115,22 +115,6 @@ async fn projects_that_sign_in_at_once_meet_their_own_users_and_faults_alone() {
 }
 
 #[tokio::test]
-async fn a_misbehaviour_for_a_project_waits_for_its_sign_in() {
-    let stack = TestStack::start().await;
-    let other = stack.other_project("Other").await;
-    for (flow, provider) in ways() {
-        queue_for(&stack, &other, provider, json!({ "misbehave": "deny" })).await;
-        stack.sign_in(flow, provider).await.is_ada(provider);
-        let login = flow.start(&other, provider).await;
-        let end = Browser::new().follow(login.url()).await;
-        login
-            .outcome(&other, &end.url)
-            .await
-            .is_error("access_denied");
-    }
-}
-
-#[tokio::test]
 async fn a_user_for_a_project_signs_in_after_its_confirmation_page() {
     let stack = TestStack::start().await;
     queue_for(

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::browser::Browser;
 use testkit::http::client;
 use testkit::login::{Flow, GITHUB, GOOGLE};
 
@@ -156,48 +155,6 @@ async fn an_exchange_shows_the_http_messages_without_secrets() {
         assert!(shown.starts_with("[masked "), "{shown}");
     }
     assert_eq!(body(&exchange["answer"]), response.json());
-}
-
-#[tokio::test]
-async fn a_refused_start_shows_the_client_and_the_callback_that_it_named() {
-    let stack = TestStack::start().await;
-    let callback = "http://localhost:5173/3f2504e0-4f89-11d3-9a0c-0305e82c3301/callback";
-    let client_id = &stack.backend.client_id;
-    let mut elsewhere = stack.backend.clone();
-    elsewhere.callback = callback.to_owned();
-    let mut wrong = elsewhere.clone();
-    wrong.client_secret = testkit::fresh::secret();
-    for (backend, rule, status) in [
-        (&elsewhere, "redirect_uri.registered", 400),
-        (&wrong, "client.recognised", 401),
-    ] {
-        let key = testkit::fresh::secret();
-        let refused = backend.start_with_key(&key, GOOGLE).await;
-        assert_eq!(refused.status, status);
-        let exchange = refused_exchange(&stack, rule).await;
-        let named = body(&exchange["request"]);
-        assert_eq!(named["redirect_uri"], callback);
-        assert_eq!(named["client_id"], client_id.as_str());
-        let secrets = [key, backend.client_secret.clone()];
-        assert!(secrets.iter().all(|it| !exchange.to_string().contains(it)));
-    }
-
-    let visit = elsewhere.start_authorization(GOOGLE);
-    let page = Browser::new().open(&visit.url).await;
-    assert_eq!(page.status, 400);
-    let exchange = refused_exchange(&stack, "redirect_uri.registered").await;
-    let named = exchange["request"]["start"].as_str().expect("a line");
-    let begin = format!("GET /authorize?client_id={client_id}&redirect_uri={callback}&");
-    assert!(named.starts_with(&begin), "{named}");
-    assert!(!named.contains(&visit.state), "{named}");
-}
-
-/// The exchange of the last event, which broke this rule.
-async fn refused_exchange(stack: &TestStack, rule: &str) -> Value {
-    let last = events(stack, "").await.pop().expect("an event");
-    assert_eq!(last["rule"], rule);
-    let id = last["request_id"].as_str().expect("an id");
-    get(stack, &format!("/api/exchanges/{id}")).await.json()
 }
 
 /// The status of the newest login.

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use super::{arm, operation};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
-use testkit::http::{Http, REFUSED, client};
+use testkit::http::{Http, client};
 use testkit::login::GOOGLE;
 
 /// The faults during which a client waits.
@@ -87,24 +87,6 @@ async fn a_silent_connection_stays_open_until_its_client_leaves() {
     assert!(received.is_empty(), "{received:?}");
 }
 
-#[tokio::test]
-async fn a_call_that_was_met_with_silence_has_taken_effect() {
-    let stack = TestStack::start().await;
-    let login = stack.completed_login(GOOGLE).await;
-    arm(&stack, RESULT, Fault::Silence);
-    let read = async || stack.backend.result(&login.session_key).await;
-    tokio::select! {
-        answer = read() => panic!("{answer:?}"),
-        met = met(&stack, 1) => assert_eq!(met, ["silence"]),
-    }
-    assert_eq!(last_fault(&stack), (None, true));
-    assert!(!is_received(&stack).await);
-    read().await.is(400, REFUSED);
-    let again = stack.event_log().events(0, None);
-    let resend = again.iter().find(|it| it.resend).expect("a resend");
-    assert!(resend.why.is_some_and(|it| it.contains("the application")));
-}
-
 /// Whether the client of the login's last call has received the answer.
 async fn is_received(stack: &TestStack) -> bool {
     let login = stack.event_log().logins(1).remove(0);
@@ -114,11 +96,12 @@ async fn is_received(stack: &TestStack) -> bool {
 
 #[tokio::test]
 async fn a_call_whose_client_stops_to_wait_is_not_heard_and_its_repeat_is_a_resend() {
-    for fault in [
-        Fault::Delay,
-        Fault::Drip,
-        Fault::HoldRequest,
-        Fault::HoldResponse,
+    for (fault, has_taken_effect) in [
+        (Fault::Silence, true),
+        (Fault::Delay, true),
+        (Fault::Drip, true),
+        (Fault::HoldRequest, false),
+        (Fault::HoldResponse, true),
     ] {
         let stack = TestStack::start().await;
         let login = stack.completed_login(GOOGLE).await;
@@ -131,6 +114,7 @@ async fn a_call_whose_client_stops_to_wait_is_not_heard_and_its_repeat_is_a_rese
             answer = read() => panic!("{answer:?}"),
             met = met(&stack, 1) => assert_eq!(met, [fault.name()]),
         }
+        assert_eq!(last_fault(&stack).1, has_taken_effect, "{fault:?}");
         assert!(!is_received(&stack).await, "{fault:?}");
         read().await;
         assert!(is_received(&stack).await, "{fault:?}");
@@ -182,9 +166,7 @@ async fn an_answer_without_a_body_does_not_drip() {
     let page = Browser::new().open(&login.authorization_url).await;
     assert_eq!((page.status, page.text()), (303, ""));
     assert_eq!(met(&stack, 1).await, ["drip"]);
-    let login = stack.event_log().logins(1).remove(0);
-    let login = stack.login_status(&login).await.expect("it is known");
-    assert!(login.calls.last().expect("the visit").is_received);
+    assert!(is_received(&stack).await);
 }
 
 #[tokio::test]

@@ -5,16 +5,13 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::json;
 use stack::StackSettings;
-use testkit::http::{Http, client};
+use testkit::http::Http;
 use testkit::login::{Flow, GOOGLE, PROVIDERS};
 use tokio::task::JoinSet;
 
 use super::Sandbox;
 use crate::control::{get, post, refuses};
 use crate::test_stack::TestStack;
-
-/// A wait that only a failed test exhausts; every slow fault takes longer.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn the_limit_holds_when_many_start_at_once() {
@@ -131,39 +128,6 @@ async fn it_does_not_end_while_an_event_stream_of_its_control_address_is_open() 
     .await;
     drop(watching);
     until(async || info().await.status == 404).await;
-}
-
-#[tokio::test]
-async fn its_end_lets_go_of_a_client_that_waits() {
-    let stack = TestStack::start().await;
-    let sandbox = Sandbox::start(&stack).await;
-    let mut waiting = JoinSet::new();
-    for (nth, fault) in ["silence", "drip", "endless", "delay"]
-        .into_iter()
-        .enumerate()
-    {
-        let mut order = json!({ "operation": "POST /v1/login/session", "fault": fault });
-        if fault == "delay" {
-            order["delay_ms"] = json!(600_000);
-        }
-        sandbox.post("/api/faults", order).await;
-        let key = testkit::fresh::secret();
-        let body = sandbox.backend.session_body(&key, GOOGLE);
-        let start = format!("{}/v1/login/session", sandbox.text("broker"));
-        let start = client().post(start).json(&body).timeout(PATIENCE);
-        waiting.spawn(async move { start.send().await?.bytes().await });
-        until(async || {
-            let events = sandbox.get("/api/events").await.json();
-            let events = events.as_array().expect("a list").iter();
-            events.filter(|event| event["fault"].is_string()).count() == nth + 1
-        })
-        .await;
-    }
-    sandbox.end(&stack).await;
-    for ended in waiting.join_all().await {
-        let error = ended.expect_err("no answer");
-        assert!(!error.is_timeout(), "{error:?}");
-    }
 }
 
 async fn is_unserved(url: &str) -> bool {
