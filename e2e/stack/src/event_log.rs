@@ -6,7 +6,7 @@ mod exchange;
 mod recorded;
 mod secret_index;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

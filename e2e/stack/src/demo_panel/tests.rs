@@ -1,97 +1,39 @@
 //! Tests of the lines that a story makes of events.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use contract::{LoginLifetime, Rule};
 use serde_json::{Value, json};
 
 use super::page::{self, Panel};
 use super::story::{Line, Source, Story, Tone};
-use crate::event_log::{EventSource, LoggedEvent};
+use crate::event_log::tests::events;
 use crate::login_status::LoginFlow;
 
-/// The events of one login, and the bodies of its answers.
-#[derive(Default)]
-struct Login {
-    events: Vec<Arc<LoggedEvent>>,
-    bodies: HashMap<String, Value>,
+const STARTED: &str = "start consumer POST /v1/login/session 200 +opened\n";
+const VISITED: &str = "start consumer POST /v1/login/session 200 +opened
+                       visit browser GET /login/{handle} 303 +bound\n";
+const RETURNED: &str = "start consumer POST /v1/login/session 200 +opened
+                        visit browser GET /login/{handle} 303 +bound
+                        back browser GET /callback/{provider} 303 +completed\n";
+const READ: &str = "read consumer POST /v1/login/result 200";
+
+/// The story of a login at a time, if its last call has this answer.
+fn story_at(now_ms: i64, script: &str, body: &Value) -> Story {
+    let events = events(script);
+    let last = &events.last().expect("an event").request_id;
+    let source = Source {
+        path: "/logins/aLogin".to_owned(),
+        now_ms,
+        body: Box::new(|call| (call == last).then(|| body.clone())),
+    };
+    Story::of(&events, &source)
 }
 
-impl Login {
-    fn with(mut self, event: LoggedEvent) -> Self {
-        self.events.push(Arc::new(event));
-        self
-    }
-
-    fn with_body(mut self, request_id: &str, body: Value) -> Self {
-        self.bodies.insert(request_id.to_owned(), body);
-        self
-    }
-
-    fn lines_at(&self, now_ms: i64) -> Vec<Line> {
-        self.story_at(now_ms).into_lines()
-    }
-
-    fn story_at(&self, now_ms: i64) -> Story {
-        let source = Source {
-            path: "/logins/aLogin".to_owned(),
-            now_ms,
-            body: Box::new(|request_id| self.bodies.get(request_id).cloned()),
-        };
-        Story::of(&self.events, &source)
-    }
+fn lines(script: &str, body: &Value) -> Vec<Line> {
+    story_at(0, script, body).into_lines()
 }
 
-fn event(seq: u64, from: &'static str, operation: &str, steps: &[&'static str]) -> LoggedEvent {
-    LoggedEvent {
-        provider: Some("google"),
-        committed: !steps.is_empty(),
-        steps: steps.to_vec(),
-        status: Some(if from == "browser" { 303 } else { 200 }),
-        ..LoggedEvent::example(seq, &format!("r{seq}"), from, operation)
-    }
-}
-
-fn broke(event: LoggedEvent, rule: Rule, status: u16) -> LoggedEvent {
-    LoggedEvent {
-        status: Some(status),
-        rule: Some(rule.id()),
-        happened: Some(rule.happened()),
-        advice: Some(rule.advice()),
-        ..event
-    }
-}
-
-fn faulted(call: &LoggedEvent, fault: &'static str) -> LoggedEvent {
-    LoggedEvent {
-        seq: call.seq + 1,
-        source: EventSource::Proxy,
-        fault: Some(fault),
-        ..call.clone()
-    }
-}
-
-fn started() -> Login {
-    Login::default().with(event(1, "consumer", "POST /v1/login/session", &["opened"]))
-}
-
-fn visited() -> Login {
-    started().with(event(2, "browser", "GET /login/{handle}", &["bound"]))
-}
-
-fn provider_answer() -> LoggedEvent {
-    let steps = ["upstream_login_consumed", "completed"];
-    event(3, "browser", "GET /callback/{provider}", &steps)
-}
-
-fn result(seq: u64) -> LoggedEvent {
-    event(
-        seq,
-        "consumer",
-        "POST /v1/login/result",
-        &["result_consumed"],
-    )
+fn succeeded(name: &str) -> Value {
+    json!({ "status": "succeeded", "profile": { "name": name } })
 }
 
 /// Compares the place and the beginning of each line.
@@ -110,9 +52,10 @@ fn check(lines: &[Line], expected: &[&str]) {
 
 #[test]
 fn a_clean_sign_in_has_five_lines_with_places_and_arrows() {
-    let login = visited().with(provider_answer()).with(result(5));
-    let body = json!({ "status": "succeeded", "profile": { "name": "Ada" } });
-    let lines = login.with_body("r5", body).lines_at(0);
+    let lines = lines(
+        &format!("{RETURNED}{READ} +result_consumed"),
+        &succeeded("Ada"),
+    );
     check(
         &lines,
         &[
@@ -125,10 +68,10 @@ fn a_clean_sign_in_has_five_lines_with_places_and_arrows() {
     );
     let arrows: Vec<_> = lines.iter().map(|line| line.arrow.as_deref()).collect();
     let expected = [
-        Some("/logins/aLogin?call=r1#c1-request"),
-        Some("/logins/aLogin?call=r1#c1-answer"),
-        Some("/logins/aLogin?call=r3#c3-answer"),
-        Some("/logins/aLogin?call=r5#c5-answer"),
+        Some("/logins/aLogin?call=start#c1-request"),
+        Some("/logins/aLogin?call=start#c1-answer"),
+        Some("/logins/aLogin?call=back#c3-answer"),
+        Some("/logins/aLogin?call=read#c4-answer"),
         None,
     ];
     assert_eq!(arrows, expected);
@@ -137,19 +80,12 @@ fn a_clean_sign_in_has_five_lines_with_places_and_arrows() {
 
 #[test]
 fn a_legacy_sign_in_tells_state_code_and_token() {
-    let login = Login::default()
-        .with(event(1, "browser", "GET /authorize", &[]))
-        .with(event(
-            2,
-            "browser",
-            "GET /callback/{provider}",
-            &["code_issued"],
-        ))
-        .with(event(3, "consumer", "POST /v1/token", &["code_redeemed"]))
-        .with(event(4, "consumer", "GET /v1/profile", &[]))
-        .with_body("r4", json!({ "name": null, "username": "ada" }));
+    let script = "start browser GET /authorize 303
+                  back browser GET /callback/{provider} 303 +code_issued
+                  token consumer POST /v1/token 200 +code_redeemed
+                  profile consumer GET /v1/profile 200";
     check(
-        &login.lines_at(0),
+        &lines(script, &json!({ "name": null, "username": "ada" })),
         &[
             "LegacyState: We drew a fresh state and a code verifier.",
             "LegacyAuthorize: We sent your browser to the broker",
@@ -164,23 +100,14 @@ fn a_legacy_sign_in_tells_state_code_and_token() {
 
 #[test]
 fn a_cancelled_and_a_forged_answer_say_so() {
+    let forged = "The provider's answer does not prove who signed in.";
     for (rule, error, cause) in [
-        (
-            Rule::UpstreamDenied,
-            "access_denied",
-            "You cancelled at Google.",
-        ),
-        (
-            Rule::UpstreamInvalid,
-            "invalid_provider_response",
-            "The provider's answer does not prove who signed in.",
-        ),
+        ("denied", "access_denied", "You cancelled at Google."),
+        ("invalid", "invalid_provider_response", forged),
     ] {
-        let login = visited()
-            .with(broke(provider_answer(), rule, 303))
-            .with(result(5))
-            .with_body("r5", json!({ "status": "failed", "error": error }));
-        let lines = login.lines_at(0);
+        let back = format!("back browser GET /callback/{{provider}} 303 rule=upstream.{rule}");
+        let body = json!({ "status": "failed", "error": error });
+        let lines = lines(&format!("{VISITED}{back}\n{READ} +result_consumed"), &body);
         let told = format!(
             "ResultOutcome: We asked once for the result: {error}. You were not signed in."
         );
@@ -191,14 +118,13 @@ fn a_cancelled_and_a_forged_answer_say_so() {
 
 #[test]
 fn a_lost_result_tells_whether_it_was_used_up() {
-    for (committed, had) in [(true, "here it had, so"), (false, "here it had not")] {
-        let read = LoggedEvent {
-            committed,
-            ..result(5)
-        };
-        let login = visited().with(provider_answer());
-        let login = login.with(read.clone()).with(faulted(&read, "truncate"));
-        let lines = login.lines_at(0);
+    for (step, had) in [
+        (" +result_consumed", "here it had, so"),
+        ("", "here it had not"),
+    ] {
+        let read = format!("{READ}{step}");
+        let script = format!("{RETURNED}{read}\n{read} fault=truncate");
+        let lines = lines(&script, &Value::Null);
         check(
             &lines[3..],
             &[
@@ -212,8 +138,8 @@ fn a_lost_result_tells_whether_it_was_used_up() {
 
 #[test]
 fn a_refused_call_is_told_with_its_advice() {
-    let login = started().with(broke(result(2), Rule::ResultOnce, 400));
-    let lines = login.lines_at(0);
+    let refused = "read consumer POST /v1/login/result 400 rule=result.once";
+    let lines = lines(&format!("{STARTED}{refused}"), &Value::Null);
     let text = lines[2].text();
     let told = "We asked for the result. The broker refused with 400. The result was read before.";
     assert!(text.starts_with(told), "{text}");
@@ -222,25 +148,27 @@ fn a_refused_call_is_told_with_its_advice() {
 
 #[test]
 fn a_login_without_an_answer_is_at_the_provider_until_it_expires() {
-    let start = visited().events[0].at;
-    let last = start + LoginLifetime::MS - 1;
-    check(
-        &visited().lines_at(last)[2..],
-        &["Redirect: Your browser went to Google, and has not come back."],
-    );
-    check(
-        &visited().lines_at(last + 1)[2..],
-        &["CallbackAgain: The login expired ten minutes after its start."],
-    );
+    let start = events(VISITED)[0].at;
+    for (ms, line) in [
+        (
+            LoginLifetime::MS - 1,
+            "Redirect: Your browser went to Google, and has not come back.",
+        ),
+        (
+            LoginLifetime::MS,
+            "CallbackAgain: The login expired ten minutes after its start.",
+        ),
+    ] {
+        let lines = story_at(start + ms, VISITED, &Value::Null).into_lines();
+        check(&lines[2..], &[line]);
+    }
 }
 
 #[test]
 fn a_start_that_failed_has_begun_nothing() {
-    let call = event(1, "consumer", "POST /v1/login/session", &["opened"]);
-    let login = started().with(faulted(&call, "lose_response"));
-    let lines = login.lines_at(i64::MAX / 2);
+    let script = format!("{STARTED}{} fault=lose_response", STARTED.trim());
     check(
-        &lines,
+        &story_at(i64::MAX / 2, &script, &Value::Null).into_lines(),
         &[
             "DrawKey: We drew",
             "CallLost: We gave it to the broker, and the answer did not arrive",
@@ -262,34 +190,28 @@ fn a_visit_without_a_login_calls_no_broker() {
 
 #[test]
 fn many_reads_of_a_pending_result_are_one_line_and_a_long_story_is_shortened() {
-    let pending = |seq| event(seq, "consumer", "POST /v1/login/result", &[]);
-    let login = (2..5).fold(started(), |login, seq| login.with(pending(seq)));
-    let lines = login.lines_at(0);
-    assert!(
-        lines[2].text().ends_with("(3 times)"),
-        "{}",
-        lines[2].text()
-    );
-    assert_eq!(
-        lines[2].arrow.as_deref(),
-        Some("/logins/aLogin?call=r4#c4-answer")
-    );
+    let many = |times: u32, calls: &str| -> String {
+        let each = (0..times).map(|nth| calls.replace('N', &nth.to_string()));
+        each.collect()
+    };
+    let script = STARTED.to_owned() + &many(3, "rN consumer POST /v1/login/result 200\n");
+    let line = &lines(&script, &Value::Null)[2];
+    assert!(line.text().ends_with("(3 times)"), "{}", line.text());
+    let arrow = Some("/logins/aLogin?call=r2#c4-answer");
+    assert_eq!(line.arrow.as_deref(), arrow);
 
-    let refused = |seq| broke(result(seq), Rule::ResultOnce, 400);
-    let login = (0..20).fold(started(), |login, n| {
-        login.with(refused(10 + 2 * n)).with(pending(11 + 2 * n))
-    });
-    let lines = login.lines_at(0);
+    let both = "aN consumer POST /v1/login/result 400 rule=result.once
+                bN consumer POST /v1/login/result 200\n";
+    let lines = lines(&(STARTED.to_owned() + &many(20, both)), &Value::Null);
     assert_eq!(lines.len(), 11);
     assert_eq!(lines[4].text(), "32 more steps are in the diagram.");
 }
 
 #[test]
 fn a_panel_escapes_every_name_and_stands_above_the_first_card() {
-    let login = visited().with(provider_answer()).with(result(5));
-    let name = "<script>alert(1)</script>";
-    let body = json!({ "status": "succeeded", "profile": { "name": name } });
-    let panel = Panel::of(login.with_body("r5", body).story_at(0)).with_login("aLogin");
+    let script = format!("{RETURNED}{READ} +result_consumed");
+    let story = story_at(0, &script, &succeeded("<script>alert(1)</script>"));
+    let panel = Panel::of(story).with_login("aLogin");
     let html = "<head></head><main><h1>Ada</h1><section class=\"card\">…</section></main>";
     let html = page::with_panel(html, "http://127.0.0.1:1", &panel);
     assert!(!html.contains("<script"), "{html}");
@@ -297,7 +219,7 @@ fn a_panel_escapes_every_name_and_stands_above_the_first_card() {
     assert!(html.contains("href=\"/kit/panel.css\">\n</head>"), "{html}");
     let (panel, card) = (html.find("kit-panel"), html.find("\"card\""));
     assert!(panel < card, "{html}");
-    assert!(html.contains("href=\"http://127.0.0.1:1/logins/aLogin?call=r5#c5-answer\""));
+    assert!(html.contains("href=\"http://127.0.0.1:1/logins/aLogin?call=read#c4-answer\""));
 }
 
 #[test]

@@ -1,9 +1,67 @@
-//! The bounds on recorded exchanges.
+//! The bounds on recorded exchanges; and events for the tests of what the stack shows.
 
+use broker::audit::Step;
+use contract::Rule;
 use hyper::header::{CONTENT_TYPE, SET_COOKIE};
 use hyper::{Request, Response};
 
 use super::*;
+use crate::faults::Fault;
+
+/// The events of a script, one a line: the id of the call, the caller, the operation, and the
+/// status or `-`. After that `+STEP`, `rule=ID`, `login=ID`, `at=MS`; and for an event of the
+/// proxy `fault=NAME` or `resend`. A call of the broker goes to Google.
+pub(crate) fn events(script: &str) -> Vec<Arc<LoggedEvent>> {
+    let lines = script.lines().map(str::trim).filter(|it| !it.is_empty());
+    let events = lines.zip(1..).map(|(line, seq)| event(line, seq));
+    events.map(Arc::new).collect()
+}
+
+fn event(line: &str, seq: u64) -> LoggedEvent {
+    let words: Vec<_> = line.split(' ').collect();
+    let [id, from, method, path, status, more @ ..] = &words[..] else {
+        panic!("{line}");
+    };
+    let mut parties = ["browser", "consumer", "broker"].into_iter();
+    let from = parties.find(|it| it == from).expect(line);
+    let mut event = LoggedEvent {
+        to: if from == "broker" { "google" } else { "broker" },
+        provider: Some("google"),
+        status: status.parse().ok(),
+        ..LoggedEvent::example(seq, id, from, &format!("{method} {path}"))
+    };
+    for word in more {
+        match word.split_once(['+', '=']).unwrap_or((word, "")) {
+            ("", name) => {
+                let mut names = Step::ALL.iter().map(|step| step.name());
+                event.steps.push(names.find(|it| *it == name).expect(line));
+            }
+            ("rule", id) => {
+                let rule = Rule::ALL.iter().find(|rule| rule.id() == id).expect(line);
+                event.rule = Some(rule.id());
+                event.happened = Some(rule.happened());
+                event.says = Some(rule.sentence());
+                event.law = Some(rule.source().to_string());
+                event.advice = Some(rule.advice());
+            }
+            ("login", id) => event.login = Some(id.to_owned()),
+            ("at", ms) => event.at = ms.parse().expect(line),
+            ("fault", name) => {
+                let fault: Fault = name.parse().expect(line);
+                event.source = EventSource::Proxy;
+                event.fault = Some(fault.name());
+                event.why = Some(fault.description());
+            }
+            ("resend", _) => {
+                event.source = EventSource::Proxy;
+                event.resend = true;
+            }
+            _ => panic!("{line}"),
+        }
+    }
+    event.committed = !event.steps.is_empty();
+    event
+}
 
 /// An exchange with these JSON bodies.
 fn exchange(number: usize, request_body: &[u8], response_body: &[u8]) -> RecordedExchange {
