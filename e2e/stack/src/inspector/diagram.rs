@@ -133,21 +133,15 @@ const SUBTITLE_CHARACTERS: usize = 22;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::{Arrow, Style};
+    use crate::inspector::sequence::Arrow;
 
     const HOSTILE: &str = r#""><script>alert('x')</script>&"#;
 
     fn rows() -> [Row; 1] {
         [Row::Arrow(Arrow {
-            id: "c1-request".to_owned(),
-            from: Participant::Consumer,
-            to: Participant::Broker,
-            label: HOSTILE.to_owned(),
             detail: Some(HOSTILE.to_owned()),
-            style: Style::Plain,
-            arrives: true,
-            took: None,
             exchange: Some("anExchange".to_owned()),
+            ..Arrow::example(Participant::Consumer, Participant::Broker, HOSTILE)
         })]
     }
 

@@ -115,22 +115,7 @@ fn beside_the_broker(label: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::Style;
     use crate::operation::BrokerOperation;
-
-    fn explained(from: Participant, to: Participant, label: &str, arrives: bool) -> &'static str {
-        explanation(&Arrow {
-            id: "an-id".to_owned(),
-            from,
-            to,
-            label: label.to_owned(),
-            detail: None,
-            style: Style::Plain,
-            arrives,
-            took: None,
-            exchange: None,
-        })
-    }
 
     #[test]
     fn every_operation_has_a_sentence_of_its_own() {
@@ -143,7 +128,12 @@ mod tests {
     #[test]
     fn an_answer_is_explained_by_its_meaning_and_by_its_loss() {
         use Participant::{Broker, Consumer};
-        let explains = |label, arrives| explained(Broker, Consumer, label, arrives);
+        let explains = |label, arrives| {
+            explanation(&Arrow {
+                arrives,
+                ..Arrow::example(Broker, Consumer, label)
+            })
+        };
         assert!(explains("200 pending", true).contains("not ended"));
         assert!(explains("200 succeeded", true).contains("the only time"));
         assert!(explains("200 succeeded, lost", false).contains("never arrives"));

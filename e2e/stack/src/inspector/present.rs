@@ -217,27 +217,14 @@ fn ends(rows: &[Row]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::{Participant, Style};
-
-    fn arrow(id: &str) -> Row {
-        Row::Arrow(Arrow {
-            id: id.to_owned(),
-            from: Participant::Consumer,
-            to: Participant::Broker,
-            label: "POST /v1/login/session".to_owned(),
-            detail: None,
-            style: Style::Plain,
-            arrives: true,
-            took: None,
-            exchange: None,
-        })
-    }
+    use crate::inspector::sequence::Participant::{Broker, Consumer};
 
     #[test]
     fn a_note_belongs_to_the_arrow_above_it_and_a_pause_to_the_one_below() {
         let committed = Row::Committed(vec!["opened"]);
         let pause = Row::Pause("10 minutes later".to_owned());
-        let rows = [arrow("a"), committed, pause, arrow("b"), arrow("c")];
+        let arrow = || Row::Arrow(Arrow::example(Consumer, Broker, "POST /v1/login/session"));
+        let rows = [arrow(), committed, pause, arrow(), arrow()];
         assert_eq!(ends(&rows), [2, 4, 5]);
         assert_eq!(ends(&[]), [0; 0]);
     }

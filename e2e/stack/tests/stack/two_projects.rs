@@ -76,17 +76,12 @@ async fn sign_in(backend: Backend, flow: Flow, provider: &str) -> String {
         .to_owned()
 }
 
-/// Each flow at each provider.
-fn ways() -> impl Iterator<Item = (Flow, &'static str)> {
-    let flows = FLOWS.into_iter();
-    flows.flat_map(|flow| PROVIDERS.map(|provider| (flow, provider)))
-}
-
 #[tokio::test]
 async fn projects_that_sign_in_at_once_meet_their_own_users_and_faults_alone() {
     let stack = TestStack::start().await;
     let backends = [stack.backend.clone(), stack.other_project("Other").await];
-    for (flow, provider) in ways() {
+    let flows = FLOWS.into_iter();
+    for (flow, provider) in flows.flat_map(|it| PROVIDERS.map(|provider| (it, provider))) {
         let own = &backends[0];
         let before = met_faults(&stack).len();
         for operation in operations(flow) {

@@ -43,6 +43,24 @@ pub(crate) struct Arrow {
     pub(crate) exchange: Option<String>,
 }
 
+#[cfg(test)]
+impl Arrow {
+    /// A plain arrow; each test changes what it is about.
+    pub(crate) fn example(from: Participant, to: Participant, label: &str) -> Self {
+        Self {
+            id: "c1-request".to_owned(),
+            from,
+            to,
+            label: label.to_owned(),
+            detail: None,
+            style: Style::Plain,
+            arrives: true,
+            took: None,
+            exchange: None,
+        }
+    }
+}
+
 /// An explanation of the arrow above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {

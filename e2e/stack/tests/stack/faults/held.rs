@@ -29,35 +29,33 @@ async fn let_go(stack: &TestStack, call: &Value) -> u16 {
 
 #[tokio::test]
 async fn a_held_request_is_unseen_and_a_held_answer_has_taken_effect_until_it_is_let_go() {
-    for (fault, state) in [
-        (Fault::HoldRequest, LoginState::Succeeded),
-        (Fault::HoldResponse, LoginState::Consumed),
+    for (fault, state, by_id) in [
+        (Fault::HoldRequest, LoginState::Succeeded, true),
+        (Fault::HoldResponse, LoginState::Consumed, false),
     ] {
-        for by_id in [true, false] {
-            let stack = TestStack::start().await;
-            let login = stack.completed_login(GOOGLE).await;
-            arm(&stack, RESULT, fault);
-            let read = || stack.backend.result(&login.session_key);
-            let watch = async {
-                let call = held(&stack).await;
-                assert_eq!(call["operation"], RESULT);
-                assert_eq!(call["fault"], fault.name());
-                let login = call["login"].as_str().expect("a login");
-                let login = stack.login_status(login).await.expect("it is known");
-                assert_eq!(login.state, state);
-                if by_id {
-                    assert_eq!(let_go(&stack, &call).await, 204);
-                    assert_eq!(let_go(&stack, &call).await, 404);
-                } else {
-                    // To disarm all faults lets every call go.
-                    let cleared = stack.control(Method::DELETE, "/api/faults", None).await;
-                    assert_eq!(cleared.status, 204);
-                }
-            };
-            let (answer, ()) = tokio::join!(read(), watch);
-            assert_eq!(answer.json()["status"], "succeeded", "{fault:?}");
-            read().await.is(400, REFUSED);
-        }
+        let stack = TestStack::start().await;
+        let login = stack.completed_login(GOOGLE).await;
+        arm(&stack, RESULT, fault);
+        let read = || stack.backend.result(&login.session_key);
+        let watch = async {
+            let call = held(&stack).await;
+            assert_eq!(call["operation"], RESULT);
+            assert_eq!(call["fault"], fault.name());
+            let login = call["login"].as_str().expect("a login");
+            let login = stack.login_status(login).await.expect("it is known");
+            assert_eq!(login.state, state);
+            if by_id {
+                assert_eq!(let_go(&stack, &call).await, 204);
+                assert_eq!(let_go(&stack, &call).await, 404);
+            } else {
+                // To disarm all faults lets every call go.
+                let cleared = stack.control(Method::DELETE, "/api/faults", None).await;
+                assert_eq!(cleared.status, 204);
+            }
+        };
+        let (answer, ()) = tokio::join!(read(), watch);
+        assert_eq!(answer.json()["status"], "succeeded", "{fault:?}");
+        read().await.is(400, REFUSED);
     }
 }
 

@@ -8,17 +8,7 @@ use testkit::http::Http;
 use super::running::Running;
 
 #[tokio::test]
-async fn sandboxes_leave_no_thread_and_no_descriptor_behind() {
-    let running = Running::start(&[]).await;
-    let control = Http::at(running.url_of("inspector"));
-    make_and_end(&control, 3).await;
-    let before = running.usage();
-    make_and_end(&control, 12).await;
-    running.waits_for_usage_of(before).await;
-}
-
-#[tokio::test]
-async fn a_sandbox_that_finds_no_room_is_refused_and_leaves_nothing() {
+async fn a_sandbox_that_finds_no_room_is_refused_and_none_leaves_a_thread_or_a_descriptor() {
     let running = Running::start_with_descriptors(160).await;
     let control = Http::at(running.url_of("inspector"));
     make_and_end(&control, 1).await;
@@ -41,8 +31,8 @@ async fn a_sandbox_that_finds_no_room_is_refused_and_leaves_nothing() {
     for sandbox in made {
         end_sandbox(&control, &sandbox).await;
     }
+    make_and_end(&control, 4).await;
     running.waits_for_usage_of(before).await;
-    make_and_end(&control, 1).await;
 }
 
 /// Makes sandboxes one after the other, each with a demo and a started login.
