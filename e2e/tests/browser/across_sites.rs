@@ -31,57 +31,6 @@ pub(crate) fn over_tls() -> StackSettings {
     }
 }
 
-// Threats: K2.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_survives_every_hop_between_three_sites() {
-    at_the_stack!(of across_sites(), async |stack, user| {
-        for flow in [Flow::Clean, Flow::Legacy] {
-            user.signs_in(flow, "google").await?;
-            user.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
-            user.signs_out().await?;
-        }
-    });
-}
-
-/// Sends a user to the provider, makes the cookie whose name begins with `prefix`
-/// become a Strict one there, and sends them back.
-async fn returns_with_a_strict(user: &User<'_>, flow: Flow, prefix: &str) -> WebDriverResult<()> {
-    user.goes_to(flow, "google").await?;
-    let mut all = user.holds_cookies().await?;
-    all.retain(|cookie| cookie["name"].as_str().unwrap().starts_with(prefix));
-    let [cookie] = &mut all[..] else {
-        panic!("not one {prefix}: {all:?}");
-    };
-    assert_eq!(cookie["sameSite"], "Lax");
-    cookie["sameSite"] = json!("Strict");
-    user.is_given_cookies(&all).await?;
-    user.chooses("ada").await
-}
-
-// Threats: K3.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_provider() {
-    at_the_stack!(of across_sites(), async |_stack, user| {
-        for flow in [Flow::Clean, Flow::Legacy] {
-            returns_with_a_strict(&user, flow, "fsi_trip_").await?;
-            user.sees_refusal("This sign-in did not begin in this browser").await?;
-            user.forgets_cookies().await?;
-        }
-    });
-}
-
-// Threats: K3.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_strict_cookie_of_the_demo_is_not_sent_to_its_callback() {
-    at_the_stack!(of across_sites(), async |_stack, user| {
-        for flow in [Flow::Clean, Flow::Legacy] {
-            returns_with_a_strict(&user, flow, "demo_session").await?;
-            user.sees_problem("no_session").await?;
-            user.forgets_cookies().await?;
-        }
-    });
-}
-
 /// Asserts that every cookie of the demo and of the broker is bound to its host, and that
 /// each of them has set one.
 fn are_bound_to_their_hosts(cookies: &[Value]) {
@@ -103,16 +52,60 @@ fn are_bound_to_their_hosts(cookies: &[Value]) {
     }
 }
 
+// Threats: K2.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_over_tls_survives_every_hop_between_three_sites() {
-    at_the_stack!(of over_tls(), async |stack, user| {
+async fn a_user_signs_in_across_three_sites_and_out_by_each_flow_with_each_provider() {
+    for settings in [across_sites(), over_tls()] {
+        at_the_stack!(of settings, async |stack, user| {
+            let demo = &stack.urls().consumer;
+            for (flow, provider) in [
+                (Flow::Clean, "google"),
+                (Flow::Clean, "github"),
+                (Flow::Legacy, "google"),
+                (Flow::Legacy, "github"),
+            ] {
+                user.goes_to(flow, provider).await?;
+                if demo.starts_with("https") {
+                    are_bound_to_their_hosts(&user.holds_cookies().await?);
+                }
+                user.chooses("ada").await?;
+                user.is_signed_in_as("Ada Lovelace").await?;
+                user.sees_field("provider", provider).await?;
+                user.is_at(&format!("{demo}/profile")).await?;
+                user.signs_out().await?;
+                user.opens_the_profile().await?;
+                user.is_signed_out().await?;
+            }
+        });
+    }
+}
+
+/// Sends a user to the provider, makes the cookie whose name begins with `prefix`
+/// become a Strict one there, and sends them back.
+async fn returns_with_a_strict(user: &User<'_>, flow: Flow, prefix: &str) -> WebDriverResult<()> {
+    user.goes_to(flow, "google").await?;
+    let mut all = user.holds_cookies().await?;
+    all.retain(|cookie| cookie["name"].as_str().unwrap().starts_with(prefix));
+    let [cookie] = &mut all[..] else {
+        panic!("not one {prefix}: {all:?}");
+    };
+    assert_eq!(cookie["sameSite"], "Lax");
+    cookie["sameSite"] = json!("Strict");
+    user.is_given_cookies(&all).await?;
+    user.chooses("ada").await
+}
+
+// Threats: K3.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strict_cookie_is_not_sent_on_the_way_back_from_another_site() {
+    at_the_stack!(of across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            user.goes_to(flow, "google").await?;
-            are_bound_to_their_hosts(&user.holds_cookies().await?);
-            user.chooses("ada").await?;
-            user.is_signed_in_as("Ada Lovelace").await?;
-            user.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
-            user.signs_out().await?;
+            returns_with_a_strict(&user, flow, "fsi_trip_").await?;
+            user.sees_refusal("This sign-in did not begin in this browser").await?;
+            user.forgets_cookies().await?;
+            returns_with_a_strict(&user, flow, "demo_session").await?;
+            user.sees_problem("no_session").await?;
+            user.forgets_cookies().await?;
         }
     });
 }

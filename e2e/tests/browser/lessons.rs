@@ -69,31 +69,6 @@ async fn lesson_1_a_first_sign_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lesson_3_two_tabs() {
-    at_the_stack!(async |_stack, student| {
-        let lesson = student.tab().await?;
-        student.begins("two-tabs").await?;
-        let mut tabs = Vec::new();
-        for (step, provider) in [(1, "google"), (2, "github")] {
-            student.starts_by(step, provider).await?;
-            tabs.push(student.tab().await?);
-            student.switches_to(&lesson).await?;
-            student.sees_ticks(step, 5).await?;
-        }
-        student.switches_to(&tabs[0]).await?;
-        student.chooses("ada").await?;
-        student.is_signed_in_as("Ada Lovelace").await?;
-        student.switches_to(&lesson).await?;
-        student.sees_ticks(4, 5).await?;
-        student.switches_to(&tabs[1]).await?;
-        student.chooses("grace").await?;
-        student.sees_field("provider", "github").await?;
-        student.switches_to(&lesson).await?;
-        student.completes(5).await?;
-    });
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn lesson_10_the_relay() {
     at_the_stack!(async |_stack, student| {
         let lesson = student.tab().await?;

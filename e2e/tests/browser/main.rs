@@ -59,42 +59,6 @@ async fn start(settings: StackSettings) -> Stack {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_signs_in_and_out_by_each_flow_with_each_provider() {
-    at_the_stack!(async |stack, user| {
-        for (flow, provider) in [
-            (Flow::Clean, "google"),
-            (Flow::Clean, "github"),
-            (Flow::Legacy, "google"),
-            (Flow::Legacy, "github"),
-        ] {
-            user.signs_in(flow, provider).await?;
-            user.sees_field("provider", provider).await?;
-            user.is_at(&format!("{}/profile", stack.urls().consumer))
-                .await?;
-            user.signs_out().await?;
-            user.opens_the_profile().await?;
-            user.is_signed_out().await?;
-        }
-    });
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_cancels_can_start_again_with_one_click() {
-    at_the_stack!(async |_stack, user| {
-        for (flow, provider) in [(Flow::Clean, "google"), (Flow::Legacy, "github")] {
-            user.goes_to(flow, provider).await?;
-            user.cancels().await?;
-            user.sees_problem("access_denied").await?;
-            user.starts_again().await?;
-            user.is_at_the_mock_of(provider).await?;
-            user.chooses("grace").await?;
-            user.sees_field("signIns", "1").await?;
-            user.signs_out().await?;
-        }
-    });
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_browser_resends_a_lost_callback_and_the_user_gets_back_to_the_consumer() {
     at_the_stack!(async |stack, user| {
         let callback = "GET /callback/{provider}";

@@ -8,12 +8,13 @@ use thirtyfour::error::WebDriverResult;
 
 use crate::across_sites::over_tls;
 use crate::application::{Application, http};
+use crate::interactive;
 use crate::relay::lure;
 use crate::site::Site;
 use crate::user::User;
 
 /// A server at the broker's host name that plants these cookies at `/plant`.
-async fn neighbour<L: Into<Vec<u8>>>(lines: Vec<L>) -> Site {
+async fn neighbour<L: AsRef<[u8]>>(lines: Vec<L>) -> Site {
     let site = Site::called("127.0.0.1").await;
     site.sets_cookies("/plant", lines);
     site
@@ -62,22 +63,14 @@ async fn takes_over(stack: &Stack, user: &User<'_>, guard: &str) -> WebDriverRes
 
 // Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_planted_upstream_login_signs_no_attacker_in() {
-    at_the_stack!(async |stack, user| {
-        for guard in ["auto", "always"] {
-            takes_over(&stack, &user, guard).await?;
-        }
-    });
-}
-
-// Threats: W1.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_planted_upstream_login_signs_no_attacker_in_where_the_broker_has_tls() {
-    at_the_stack!(of over_tls(), async |stack, user| {
-        for guard in ["auto", "always"] {
-            takes_over(&stack, &user, guard).await?;
-        }
-    });
+async fn a_planted_upstream_login_signs_no_attacker_in_with_or_without_tls() {
+    for settings in [interactive(), over_tls()] {
+        at_the_stack!(of settings, async |stack, user| {
+            for guard in ["auto", "always"] {
+                takes_over(&stack, &user, guard).await?;
+            }
+        });
+    }
 }
 
 // Threats: W2.

@@ -1,6 +1,7 @@
 //! Every page fits every screen; the pictures of `target/screenshots/` are taken here.
 
 use serde_json::json;
+use testkit::http::Http;
 use thirtyfour::error::WebDriverResult;
 
 use crate::application::Application;
@@ -80,8 +81,17 @@ async fn every_page_of_the_control_address_fits_every_screen() {
         user.sees("#desk .state", "waits for the victim").await?;
         user.fits_every_screen("lesson").await?;
 
-        // The tools do so in their cards, too.
+        let control = Http::at(&stack.urls().control);
+        for name in ["checkout", "A long name of a test: signs_in_with_github"] {
+            let started = control
+                .post("/api/sandboxes")
+                .json(&json!({ "name": name }));
+            assert_eq!(started.send().await.status, 201);
+        }
         user.opens_control("/").await?;
+        user.clicks(".picker summary").await?;
+        user.fits_every_screen("sandboxes").await?;
+        // The tools do so in their cards, too.
         for width in [360, 780, 1000, 1040, 1100, 1280, 1600] {
             user.has_a_window_of(width, 900).await?;
             let too_wide = "return [...document.querySelectorAll('.tool')] \

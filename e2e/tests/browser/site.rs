@@ -2,39 +2,23 @@
 //! (Chromium resolves every `….localhost` by itself).
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// The response at a path.
-#[derive(Debug, Clone)]
-pub(crate) enum At {
-    /// A page.
-    Page(String),
-    /// A redirect.
-    Onward(String),
-    /// A page whose answer has these `Set-Cookie` lines, byte for byte.
-    Cookies(Vec<Vec<u8>>),
-}
-
 /// A running site.
 pub(crate) struct Site {
     origin: String,
-    content: Content,
+    answers: Answers,
 }
+
+/// The answer at each path, whose end is that of the connection.
+type Answers = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 impl Site {
     /// A site called `host`.
@@ -58,11 +42,11 @@ impl Site {
     async fn start(scheme: &str, host: &str, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let content = Arc::new(Mutex::default());
-        tokio::spawn(serve(listener, Arc::clone(&content), tls));
+        let answers = Arc::default();
+        tokio::spawn(serve(listener, Arc::clone(&answers), tls));
         Self {
             origin: format!("{scheme}://{host}:{port}"),
-            content,
+            answers,
         }
     }
 
@@ -74,66 +58,58 @@ impl Site {
     /// Puts a page that contains `html` at `path`.
     pub(crate) fn shows(&self, path: &str, html: &str) {
         let page = format!("<!DOCTYPE html><html lang=\"en\"><title>Site</title>{html}");
-        self.put(path, At::Page(page));
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
+        self.put(path, format!("{head}{page}"));
     }
 
     /// Lets `path` lead to `url`.
     pub(crate) fn leads(&self, path: &str, url: &str) {
-        self.put(path, At::Onward(url.to_owned()));
+        let redirect = format!("HTTP/1.1 302 Found\r\nLocation: {url}\r\n\r\n");
+        self.put(path, redirect);
     }
 
-    /// Has `path` answer with these `Set-Cookie` lines.
-    pub(crate) fn sets_cookies<L: Into<Vec<u8>>>(&self, path: &str, lines: Vec<L>) {
-        let lines = lines.into_iter().map(Into::into).collect();
-        self.put(path, At::Cookies(lines));
+    /// Has `path` answer with these `Set-Cookie` lines, byte for byte.
+    pub(crate) fn sets_cookies<L: AsRef<[u8]>>(&self, path: &str, lines: Vec<L>) {
+        let mut answer = b"HTTP/1.1 200 OK\r\n".to_vec();
+        for line in &lines {
+            answer.extend([b"Set-Cookie: ", line.as_ref(), b"\r\n"].concat());
+        }
+        answer.extend(b"\r\n");
+        self.put(path, answer);
     }
 
-    fn put(&self, path: &str, at: At) {
-        self.content.lock().unwrap().insert(path.to_owned(), at);
+    fn put(&self, path: &str, answer: impl Into<Vec<u8>>) {
+        let mut answers = self.answers.lock().unwrap();
+        answers.insert(path.to_owned(), answer.into());
     }
 }
 
-type Content = Arc<Mutex<HashMap<String, At>>>;
-
-async fn serve(listener: TcpListener, content: Content, tls: Option<TlsAcceptor>) {
+async fn serve(listener: TcpListener, answers: Answers, tls: Option<TlsAcceptor>) {
     while let Ok((client, _)) = listener.accept().await {
-        let (content, tls) = (Arc::clone(&content), tls.clone());
+        let (answers, tls) = (Arc::clone(&answers), tls.clone());
         tokio::spawn(async move {
+            // A client may leave in the middle.
             match tls {
-                None => answer_all(client, content).await,
-                Some(tls) => answer_all(tls.accept(client).await?, content).await,
+                None => answer(client, answers).await,
+                Some(tls) => answer(tls.accept(client).await?, answers).await,
             }
-            Ok::<_, std::io::Error>(())
         });
     }
 }
 
-/// Answers every request of a connection.
-async fn answer_all(client: impl AsyncRead + AsyncWrite + Unpin, content: Content) {
-    let service = service_fn(|request: Request<Incoming>| {
-        let at = content.lock().unwrap().get(request.uri().path()).cloned();
-        async move { Ok::<_, Infallible>(answer(at)) }
-    });
-    let http = http1::Builder::new();
-    // A client may leave in the middle.
-    let _ = http.serve_connection(TokioIo::new(client), service).await;
-}
-
-fn answer(at: Option<At>) -> Response<Full<Bytes>> {
-    let response = match &at {
-        Some(At::Page(_)) => Response::builder().header(CONTENT_TYPE, "text/html; charset=utf-8"),
-        Some(At::Onward(url)) => Response::builder()
-            .status(StatusCode::FOUND)
-            .header(LOCATION, url),
-        Some(At::Cookies(lines)) => lines.iter().fold(Response::builder(), |response, line| {
-            let line = HeaderValue::from_bytes(line).unwrap();
-            response.header(SET_COOKIE, line)
-        }),
-        None => Response::builder().status(StatusCode::NOT_FOUND),
-    };
-    let body = match at {
-        Some(At::Page(html)) => html,
-        _ => String::new(),
-    };
-    response.body(Full::from(body)).unwrap()
+/// Answers the request of a connection, and closes it.
+async fn answer(
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
+    answers: Answers,
+) -> std::io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(&head);
+    let path = head.split([' ', '?']).nth(1).unwrap_or_default();
+    let answer = answers.lock().unwrap().get(path).cloned();
+    let none = || b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec();
+    client.write_all(&answer.unwrap_or_else(none)).await?;
+    client.shutdown().await
 }

@@ -261,10 +261,6 @@ impl User<'_> {
         self.is_signed_in_as("Ada Lovelace").await
     }
 
-    pub(crate) async fn starts_again(&self) -> WebDriverResult<()> {
-        self.clicks("#start-again").await
-    }
-
     pub(crate) async fn signs_out(&self) -> WebDriverResult<()> {
         self.clicks("#sign-out").await?;
         self.is_signed_out().await
@@ -320,10 +316,6 @@ impl User<'_> {
             Some(_) => Ok(()),
             None => self.clicks(&format!("details#{id} > summary")).await,
         }
-    }
-
-    pub(crate) async fn cancels(&self) -> WebDriverResult<()> {
-        self.clicks("#cancel").await
     }
 }
 

@@ -1,7 +1,8 @@
 //! The READMEs quote the examples exactly, and link to files that exist.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::tree::{read, top};
 
 #[test]
 fn the_excerpt_in_the_readme_is_in_its_example() {
@@ -110,12 +111,4 @@ fn anchors(text: &str) -> impl Iterator<Item = String> {
         });
         kept.collect()
     })
-}
-
-fn read(file: &Path) -> String {
-    fs::read_to_string(top().join(file)).unwrap_or_else(|error| panic!("{file:?}: {error}"))
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -131,7 +131,9 @@ async fn check_rows(
 async fn table(stack: &TestStack, provider: &str) -> Vec<Value> {
     let path = format!("/api/upstreams/{provider}/misbehaviours");
     let response = stack.control(Method::GET, &path, None).await;
-    response.json().as_array().expect("a list").clone()
+    let table = response.json().as_array().expect("a list").clone();
+    assert!(table.iter().all(|row| row["says"].is_string()), "{table:?}");
+    table
 }
 
 async fn queue(stack: &TestStack, provider: &str, row: &Value) {

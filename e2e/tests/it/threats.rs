@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use crate::tree::{files_in, read, top};
 
 /// Every id that the page must have, in its order: the threat catalogue's own and
 /// those of published flaws. What is taken out here was decided to be no threat.
@@ -26,7 +27,7 @@ struct Entry {
 #[expect(clippy::disallowed_methods, reason = "the one setting of this test")]
 fn the_page_has_every_id_of_the_catalogue_once_with_its_tests_or_a_reason() {
     let page = top().join("e2e/THREATS.md");
-    let published = fs::read_to_string(&page).expect("the page is there");
+    let published = read(&page);
     let entries = entries(&published);
     let ids: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, CATALOGUE.lines().collect::<Vec<_>>());
@@ -87,8 +88,8 @@ fn entries(page: &str) -> Vec<Entry> {
 /// The tests by the threats that they cover, as `file::name`.
 fn tests() -> BTreeMap<String, Vec<String>> {
     let mut tests: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for file in sources(&top()) {
-        let text = fs::read_to_string(&file).expect("a source can be read");
+    for file in files_in(&top(), &["rs"]) {
+        let text = read(&file);
         let path = file.strip_prefix(top()).expect("it is below").display();
         let mut named = Vec::new();
         for line in text.lines() {
@@ -118,34 +119,4 @@ fn id_of(name: &str) -> Option<String> {
     let (letter, number) = head.split_at_checked(1)?;
     let id = format!("{}{}", letter.to_uppercase(), number.parse::<u32>().ok()?);
     CATALOGUE.lines().any(|it| it == id).then_some(id)
-}
-
-/// Every source of the project, in order.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder)
-        .expect("a folder")
-        .map_while(Result::ok);
-    let mut entries: Vec<_> = entries.map(|entry| entry.path()).collect();
-    entries.sort();
-    let is_ours = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        name != "target" && name != "node_modules" && !name.as_encoded_bytes().starts_with(b".")
-    };
-    let found = entries.into_iter().filter(is_ours).map(|path| {
-        if path.is_dir() {
-            sources(&path)
-        } else if path.extension().is_some_and(|it| it == "rs") {
-            vec![path]
-        } else {
-            Vec::new()
-        }
-    });
-    found.flatten().collect()
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .canonicalize()
-        .expect("the tree is there")
 }

@@ -154,7 +154,7 @@ fn no_statement_and_no_page_reads_another_clock() {
         let files = files_in(&top().join(folder), endings);
         assert!(!files.is_empty(), "there is nothing in {folder}");
         for file in files {
-            let text = fs::read_to_string(&file).expect("a text").to_lowercase();
+            let text = read(&file).to_lowercase();
             for line in text.lines().map(str::trim) {
                 let is_comment = line.starts_with("//") || line.starts_with("--");
                 let line = ALLOWED
@@ -167,26 +167,32 @@ fn no_statement_and_no_page_reads_another_clock() {
     }
 }
 
-/// The files in `folder` with one of these endings, at any depth.
-fn files_in(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+/// The sources in `folder` with one of these endings, at any depth, in order.
+pub(crate) fn files_in(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of the tree");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths
-        .flat_map(|path| match path.is_dir() {
+    let mut paths: Vec<_> = entries.filter_map(|it| Some(it.ok()?.path())).collect();
+    paths.sort();
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name != "target" && name != "node_modules" && !name.as_encoded_bytes().starts_with(b".")
+    };
+    let found = paths.into_iter().filter(is_ours).flat_map(|path| {
+        let is_named = |ending: &&str| path.extension().is_some_and(|it| it == *ending);
+        match path.is_dir() {
             true => files_in(&path, endings),
-            false => vec![path],
-        })
-        .filter(|path| {
-            let ending = path.extension().and_then(|ending| ending.to_str());
-            ending.is_some_and(|ending| endings.contains(&ending))
-        })
-        .collect()
+            false if endings.iter().any(|it| is_named(&it)) => vec![path],
+            false => Vec::new(),
+        }
+    });
+    found.collect()
 }
 
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+pub(crate) fn top() -> PathBuf {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    top.canonicalize().expect("the tree is there")
 }
 
-fn read(file: &str) -> String {
-    fs::read_to_string(top().join(file)).expect(file)
+pub(crate) fn read(file: impl AsRef<Path>) -> String {
+    let file = top().join(file);
+    fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

@@ -11,7 +11,6 @@ use super::nginx::{Change, NAME, Nginx};
 use super::proxied_brokers::ProxiedBrokers;
 use super::stub_broker::{NO_CONTENT, StubBroker};
 use testkit::backend::Backend;
-use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Http;
 use testkit::login::GOOGLE;
@@ -79,25 +78,6 @@ async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
         request = request.header(name, format!("198.51.100.{guess}"));
     }
     request.send().await.status
-}
-
-// Threats: A39.
-#[tokio::test]
-async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
-    let one = |config: &mut Config| config.limits.callbacks_per_minute = NonZeroU32::MIN;
-    let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
-    let here = client_through_balancer(&front.nginx, 90, "203.0.113.92").await;
-    let there = client_through_balancer(&front.nginx, 91, "203.0.113.93").await;
-    for (client, is_redirected) in [(&here, true), (&here, false), (&there, true)] {
-        let authorization = front.backend.start_authorization(GOOGLE);
-        let end = Browser::with_http(client.clone())
-            .follow(&authorization.url)
-            .await;
-        assert_eq!(end.response.is_none(), is_redirected, "{end:?}");
-        if let Some(response) = end.response {
-            assert_eq!(response.status, 429);
-        }
-    }
 }
 
 /// Makes nginx accept the client's address from a balancer in front of it.

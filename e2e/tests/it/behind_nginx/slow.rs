@@ -19,34 +19,31 @@ use super::stub_broker::{StubBroker, StubResponse};
 use testkit::login::{FLOWS, GITHUB};
 
 /// A way to hold a connection without finishing a request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum Manner {
-    /// It connects, and sends nothing.
-    Silent,
-    /// It begins a TLS handshake.
-    HalfAHandshake,
-    /// It ends that, and sends nothing more.
-    NoHead,
-    /// It begins a head, and stops.
-    HalfAHead,
+    /// It sends this in place of a TLS handshake, and no more.
+    InClear(&'static [u8]),
+    /// It sends this over TLS, and no more.
+    Stops(&'static str),
     /// The same, and goes on, a byte at a time.
-    DripsAHead,
-    /// It begins a body, and stops.
-    HalfABody,
-    /// The same, and goes on, a byte at a time.
-    DripsABody,
+    Drips(&'static str),
     /// It has its answer, and stays.
     Idle,
 }
 
+const HALF_A_HEAD: &str = "GET /livez HTTP/1.1\r\nHost: signin.example\r\nX-Slow: ";
+const HALF_A_BODY: &str = "POST /v1/token HTTP/1.1\r\nHost: signin.example\r\n\
+     Content-Type: application/json\r\nContent-Length: 30000\r\n\r\n{\"gra";
+const WHOLE: &str = "GET /livez HTTP/1.1\r\nHost: signin.example\r\n\r\n";
+
 const MANNERS: [Manner; 8] = [
-    Manner::Silent,
-    Manner::HalfAHandshake,
-    Manner::NoHead,
-    Manner::HalfAHead,
-    Manner::DripsAHead,
-    Manner::HalfABody,
-    Manner::DripsABody,
+    Manner::InClear(b""),
+    Manner::InClear(&[22, 3, 1, 2, 0, 1]),
+    Manner::Stops(""),
+    Manner::Stops(HALF_A_HEAD),
+    Manner::Drips(HALF_A_HEAD),
+    Manner::Stops(HALF_A_BODY),
+    Manner::Drips(HALF_A_BODY),
     Manner::Idle,
 ];
 
@@ -119,20 +116,16 @@ async fn hold(connector: &Connector, number: usize, waiting: UnboundedSender<()>
     let host = u8::try_from(number / MANNERS.len() % ADDRESSES).expect("a small number") + 2;
     let mut bare = connect(Ipv4Addr::new(127, 0, 2, host), connector.server).await;
     match manner {
-        Manner::Silent => wait(&mut bare, &waiting).await,
-        Manner::HalfAHandshake => {
-            let half = [22, 3, 1, 2, 0, 1];
-            bare.write_all(&half).await.expect("it reads");
+        Manner::InClear(bytes) => {
+            bare.write_all(bytes).await.expect("it reads");
             wait(&mut bare, &waiting).await;
         }
-        _ => {
-            let mut stream = connector.encrypt(bare).await;
-            begin(&mut stream, manner).await;
-            if let Manner::DripsAHead | Manner::DripsABody = manner {
-                drip(&mut stream, &waiting).await;
-            } else {
-                wait(&mut stream, &waiting).await;
-            }
+        Manner::Stops(text) => wait(&mut connector.send(bare, text).await, &waiting).await,
+        Manner::Drips(text) => drip(&mut connector.send(bare, text).await, &waiting).await,
+        Manner::Idle => {
+            let mut stream = connector.send(bare, WHOLE).await;
+            stream.read_u8().await.expect("an answer");
+            wait(&mut stream, &waiting).await;
         }
     }
 }
@@ -141,26 +134,6 @@ async fn connect(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind((from, 0).into()).expect("an address of ours");
     socket.connect(server).await.expect("it listens")
-}
-
-/// Sends the bytes that a client sends before it becomes slow.
-async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner) {
-    let said = match manner {
-        Manner::Silent | Manner::HalfAHandshake | Manner::NoHead => return,
-        Manner::HalfAHead | Manner::DripsAHead => {
-            format!("GET /livez HTTP/1.1\r\nHost: {NAME}\r\nX-Slow: ")
-        }
-        Manner::HalfABody | Manner::DripsABody => format!(
-            "POST /v1/token HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\n\
-             Content-Length: 30000\r\n\r\n{{\"gra"
-        ),
-        Manner::Idle => format!("GET /livez HTTP/1.1\r\nHost: {NAME}\r\n\r\n"),
-    };
-    stream.write_all(said.as_bytes()).await.expect("it reads");
-    stream.flush().await.expect("it reads");
-    if let Manner::Idle = manner {
-        stream.read_u8().await.expect("an answer");
-    }
 }
 
 /// Sends nothing more, and waits for the end.
@@ -199,10 +172,8 @@ async fn a_client_that_reads_no_response_is_cut_off() {
     let front = ProxiedBrokers::start().await;
     let connector = Connector::to(&front.nginx);
     let bare = connect(Ipv4Addr::LOCALHOST, connector.server).await;
-    let mut stream = connector.encrypt(bare).await;
     let request = format!("GET /openapi.json HTTP/1.1\r\nHost: {NAME}\r\n\r\n");
-    let requests = request.repeat(UNREAD).into_bytes();
-    stream.write_all(&requests).await.expect("it reads");
+    let mut stream = connector.send(bare, &request.repeat(UNREAD)).await;
     within_time_limit(drop_by_drop(&mut stream)).await;
     let read = stream.read_to_end(&mut Vec::new()).await;
     assert!(read.is_err(), "the answers did not all fit: {read:?}");
@@ -252,10 +223,14 @@ impl Connector {
         }
     }
 
-    /// Encrypts a connection.
-    async fn encrypt(&self, bare: TcpStream) -> TlsStream<TcpStream> {
+    /// Encrypts a connection, and sends this over it.
+    async fn send(&self, bare: TcpStream, text: &str) -> TlsStream<TcpStream> {
         let name = NAME.try_into().expect("a name");
         let stream = self.connector.connect(name, bare).await;
-        stream.expect("a handshake")
+        let mut stream = stream.expect("a handshake");
+        let sent = stream.write_all(text.as_bytes()).await;
+        sent.expect("it reads");
+        stream.flush().await.expect("it reads");
+        stream
     }
 }
