@@ -49,11 +49,17 @@ async fn what_is_refused_is_named_and_changes_nothing() {
         let path = path.replace("MY_PROJECT", &stack.backend.client_id);
         let request = Http::at(&stack.urls().control);
         let request = request.request(method.parse().expect("one"), path);
+        let (media_type, origin) = match row.contains(" /do/") {
+            true => ("application/x-www-form-urlencoded", &*stack.urls().control),
+            false => ("application/json", ""),
+        };
         let request = match parts.next() {
-            Some(body) => request
-                .header("Content-Type", "application/json")
-                .body(long(body)),
+            Some(body) => request.header("Content-Type", media_type).body(long(body)),
             None => request,
+        };
+        let request = match origin {
+            "" => request,
+            origin => request.header("Origin", origin),
         };
         let response = request.send().await;
         assert_eq!(response.status.to_string(), status, "{row}: {response:?}");

@@ -7,7 +7,7 @@ use testkit::fresh;
 use testkit::http::{Http, Request, Response};
 use testkit::login::{Flow, GITHUB, GOOGLE};
 
-use crate::control::{get, refuses};
+use crate::control::get;
 use crate::test_stack::TestStack;
 
 async fn page(stack: &TestStack, path: &str) -> String {
@@ -266,40 +266,6 @@ async fn a_call_is_sent_again_and_the_broker_refuses_the_second() {
         "Source: the specification, “",
     ];
     shows(&stack, target, &refused).await;
-}
-
-#[tokio::test]
-async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
-    let stack = TestStack::start().await;
-    let meant = "Did you mean deny?";
-    for (path, body, status, word) in [
-        ("/do/advance", "seconds=-1", 400, "seconds"),
-        ("/do/advance", "seconds=NaN", 400, "seconds"),
-        (
-            "/do/misbehave",
-            "provider=x&misbehaviour=deny",
-            400,
-            "provider",
-        ),
-        (
-            "/do/misbehave",
-            "provider=google&misbehaviour=den",
-            400,
-            meant,
-        ),
-        ("/do/strike", "operation=x&fault=refuse", 400, "operation"),
-        (
-            "/do/strike",
-            "operation=POST+%2Fv1%2Ftoken&fault=x",
-            400,
-            "fault",
-        ),
-        ("/do/disarm", "id=soon", 422, "an id is a number"),
-        ("/do/send-again", "call=nothing", 404, ""),
-    ] {
-        refuses(&own(&stack, path, body).await, status, word);
-    }
-    assert_eq!(stack.clock().advanced_ms(), 0);
 }
 
 #[tokio::test]

@@ -142,35 +142,25 @@ async fn its_health_is_good_while_it_runs_and_bad_afterwards() {
 
 async fn check_health(arguments: &[&str]) {
     let mut running = Running::start(arguments).await;
-    let url = running.url_of("inspector");
-    let (_, control) = url.split_once("://").expect("a URL");
-    let health = [format!("--control={control}"), "--health".to_owned()];
-
-    let up = run(&health).await;
-    assert_eq!(
-        (up.status.code(), text(&up.stdout).as_str()),
-        (Some(0), "up\n")
-    );
-
-    let other = running.url_of("imitated GitHub");
-    let (_, other) = other.split_once("://").expect("a URL");
-    let other = run(&[format!("--control={other}"), "--health".to_owned()]).await;
-    assert_eq!(
-        other.status.code(),
-        Some(1),
-        "another server is no healthy stack"
-    );
+    let health = async |url: String| {
+        let (_, address) = url.split_once("://").expect("a URL");
+        run(&[format!("--control={address}"), "--health".to_owned()]).await
+    };
+    let control = running.url_of("inspector");
+    let up = health(control.clone()).await;
+    assert_eq!((up.status.code(), &*up.stdout), (Some(0), &b"up\n"[..]));
+    let other = health(running.url_of("imitated GitHub")).await;
+    assert_eq!(other.status.code(), Some(1), "it is no healthy stack");
 
     running.send("TERM").await;
     running.child.wait().await.expect("it ends");
-    let down = run(&health).await;
-    assert_eq!(down.status.code(), Some(1));
-    assert_eq!(text(&down.stdout), "");
+    let down = health(control.clone()).await;
+    assert_eq!((down.status.code(), &*down.stdout), (Some(1), &b""[..]));
     let message = text(&down.stderr);
-    assert!(
-        message.contains(control) && message.contains("--control"),
-        "{message}"
-    );
+    let (_, address) = control.split_once("://").expect("a URL");
+    for word in [address, "--control"] {
+        assert!(message.contains(word), "{word} in {message}");
+    }
     assert_eq!(message.lines().count(), 1, "{message}");
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_upstream::{Misbehaviour, Next, Provider, Upstream, User};
 use reqwest::Method;
 use serde_json::{Value, json};
-use stack::{Stack, StackClock, StackSettings};
+use stack::{Stack, StackSettings};
 use testkit::backend::{Backend, CleanLogin, LegacyLogin};
 use testkit::browser::{Browser, NavigationEnd, UNSERVED};
 use testkit::http::{Http, Response};
@@ -31,15 +31,6 @@ impl Deref for TestStack {
 impl TestStack {
     pub(crate) async fn start() -> Self {
         Self::start_with(StackSettings::for_tests()).await
-    }
-
-    /// Starts one with this clock.
-    pub(crate) async fn by(clock: StackClock) -> Self {
-        Self::start_with(StackSettings {
-            clock,
-            ..StackSettings::for_tests()
-        })
-        .await
     }
 
     pub(crate) async fn start_with(settings: StackSettings) -> Self {
@@ -95,21 +86,13 @@ impl TestStack {
         self.clock().advance(Duration::from_secs(seconds));
     }
 
-    /// Moves the clock to `ms`, which must lie ahead.
-    pub(crate) fn advance_to(&self, ms: i64) {
-        let ahead = u64::try_from(ms - self.now_ms()).expect("a time ahead");
-        self.clock().advance(Duration::from_millis(ahead));
-    }
-
     pub(crate) fn now_ms(&self) -> i64 {
         self.clock().now_ms()
     }
 
     /// A whole login, in a browser of its own.
     pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
-        let login = flow.start(&self.backend, provider).await;
-        let end = Browser::new().follow(login.url()).await;
-        login.outcome(&self.backend, &end.url).await
+        sign_in(&self.backend, flow, provider).await
     }
 
     /// A clean login that has succeeded, and whose result is not read.
@@ -168,12 +151,6 @@ pub(crate) struct Halfway {
 }
 
 impl Halfway {
-    /// Delivers the provider's answer in the browser that fetched it, and reads the
-    /// outcome.
-    pub(crate) async fn finish(&self, backend: &Backend) -> Outcome {
-        self.finish_with(backend, &self.answer).await
-    }
-
     /// Delivers another answer, and reads the outcome.
     pub(crate) async fn finish_with(&self, backend: &Backend, answer: &str) -> Outcome {
         let end = self.deliver(answer).await;
@@ -184,6 +161,13 @@ impl Halfway {
     pub(crate) async fn deliver(&self, url: &str) -> NavigationEnd {
         self.browser.follow(url).await
     }
+}
+
+/// A whole login of a backend, in a browser of its own.
+pub(crate) async fn sign_in(backend: &Backend, flow: Flow, provider: &str) -> Outcome {
+    let login = flow.start(backend, provider).await;
+    let end = Browser::new().follow(login.url()).await;
+    login.outcome(backend, &end.url).await
 }
 
 async fn register(stack: &Stack, name: &str, callback: &str) -> Backend {

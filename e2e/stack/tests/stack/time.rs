@@ -1,10 +1,12 @@
 //! All parts of a stack use one clock, and every time in a response is read from it. The
 //! ends of lifetimes, to the millisecond, are tests of the broker and of `consistency`.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
-use stack::StackClock;
 use stack::faults::{Fault, FaultInjection};
+use stack::{StackClock, StackSettings};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 
@@ -15,12 +17,16 @@ use crate::test_stack::TestStack;
 const BEGIN_MS: i64 = 4_000_000_000_000;
 
 /// The advance of the clock before anything is read: no round number.
-const MOVED_MS: i64 = 12_345_678;
+const MOVED_MS: u64 = 12_345_678;
 
 #[tokio::test]
 async fn whatever_is_written_down_bears_the_time_of_the_stack() {
-    let stack = TestStack::by(StackClock::frozen_at(BEGIN_MS)).await;
-    stack.advance_to(BEGIN_MS + MOVED_MS);
+    let stack = TestStack::start_with(StackSettings {
+        clock: StackClock::frozen_at(BEGIN_MS),
+        ..StackSettings::for_tests()
+    })
+    .await;
+    stack.clock().advance(Duration::from_millis(MOVED_MS));
     for flow in FLOWS {
         for provider in PROVIDERS {
             stack.sign_in(flow, provider).await.is_ada(provider);
@@ -39,7 +45,7 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         let answer = stack.control(Method::GET, path, None).await.json();
         let times = all_named("at", &answer);
         assert!(times.len() >= least, "{path} shows {} times", times.len());
-        let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
+        let others = times.iter().find(|at| **at != stack.now_ms());
         assert_eq!(others, None, "{path}");
     }
 

@@ -9,16 +9,12 @@ use stack::faults::{Fault, FaultInjection};
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::REFUSED;
-use tokio::task::JoinSet;
 
 use crate::control::post;
-use crate::test_stack::TestStack;
+use crate::test_stack::{TestStack, sign_in};
 use testkit::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 
-/// The sign-ins of each project that run at the same time.
-const SIGN_INS: u32 = 8;
-
-/// The operations of a login by `flow`, each of which is called once.
+/// The operations of a login by `flow`.
 fn operations(flow: Flow) -> [&'static str; 4] {
     match flow {
         Flow::Clean => [
@@ -65,47 +61,31 @@ fn met_faults(stack: &TestStack) -> Vec<(Option<String>, String)> {
         .collect()
 }
 
-/// Signs in, and returns the provider's id of the user.
-async fn sign_in(backend: Backend, flow: Flow, provider: &str) -> String {
-    let login = flow.start(&backend, provider).await;
-    let end = Browser::new().follow(login.url()).await;
-    let profile = login.outcome(&backend, &end.url).await.profile();
-    profile["providerSubject"]
-        .as_str()
-        .expect("an id")
-        .to_owned()
-}
-
 #[tokio::test]
 async fn projects_that_sign_in_at_once_meet_their_own_users_and_faults_alone() {
     let stack = TestStack::start().await;
-    let backends = [stack.backend.clone(), stack.other_project("Other").await];
-    let flows = FLOWS.into_iter();
-    for (flow, provider) in flows.flat_map(|it| PROVIDERS.map(|provider| (it, provider))) {
-        let own = &backends[0];
-        let before = met_faults(&stack).len();
-        for operation in operations(flow) {
-            arm_for(&stack, own, operation, SIGN_INS / 2).await;
-        }
-        let mut sign_ins = JoinSet::new();
-        let mut expected = BTreeSet::new();
-        for number in 0..SIGN_INS {
-            for (index, backend) in backends.iter().enumerate() {
-                let id = format!("{}{number}", index + 1);
+    let (own, other) = (&stack.backend, &stack.other_project("Other").await);
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let before = met_faults(&stack).len();
+            for operation in operations(flow) {
+                arm_for(&stack, own, operation, 2).await;
+            }
+            for (backend, id) in [(other, "2"), (own, "1"), (own, "3"), (other, "4")] {
                 let person = json!({ "person": { "id": id } });
                 queue_for(&stack, backend, provider, person).await;
-                expected.insert((index, id));
-                let backend = backend.clone();
-                sign_ins.spawn(async move { (index, sign_in(backend, flow, provider).await) });
             }
+            for users in [["1", "2"], ["3", "4"]] {
+                let sign_in = |backend| sign_in(backend, flow, provider);
+                let (first, second) = tokio::join!(sign_in(own), sign_in(other));
+                let ids = [first, second].map(|it| it.profile()["providerSubject"].clone());
+                assert_eq!(ids, users, "{flow:?} {provider}");
+            }
+            let met: BTreeSet<_> = met_faults(&stack).split_off(before).into_iter().collect();
+            let expected = operations(flow).map(|it| (Some(own.client_id.clone()), it.to_owned()));
+            assert_eq!(met, BTreeSet::from(expected), "{flow:?} {provider}");
+            assert!(stack.faults().armed().is_empty());
         }
-        let met: BTreeSet<_> = sign_ins.join_all().await.into_iter().collect();
-        assert_eq!(met, expected, "{flow:?} {provider}");
-
-        let met: BTreeSet<_> = met_faults(&stack).split_off(before).into_iter().collect();
-        let expected = operations(flow).map(|it| (Some(own.client_id.clone()), it.to_owned()));
-        assert_eq!(met, BTreeSet::from(expected), "{flow:?} {provider}");
-        assert!(stack.faults().armed().is_empty());
     }
 }
 

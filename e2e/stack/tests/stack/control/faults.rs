@@ -56,20 +56,31 @@ async fn a_sticky_fault_stays_with_its_login_until_faults_are_taken_back() {
 }
 
 #[tokio::test]
-async fn another_answer_is_armed_with_its_status_headers_and_body() {
+async fn another_answer_arrives_with_its_status_headers_and_body() {
     let stack = TestStack::start().await;
-    // Escaped, the largest body is six times as long.
-    let body = "\u{1}".repeat(64 * 1024);
-    let headers = json!({ "Retry-After": "7", "content-type": "text/plain" });
-    let answer = json!({ "status": 503, "headers": headers, "body": body });
     let order =
         |answer| json!({ "operation": "GET /api/providers", "fault": "answer", "answer": answer });
-    arm(&stack, order(answer)).await;
-    let answer = stack.backend.providers().await;
-    assert_eq!((answer.status, answer.text()), (503, body.as_str()));
-    assert_eq!(answer.header("retry-after"), Some("7"));
-    assert_eq!(answer.header("content-type"), Some("text/plain"));
-
+    // Escaped, the largest body is six times as long.
+    let largest = "\u{1}".repeat(64 * 1024);
+    let elsewhere = "http://localhost:9/";
+    for (status, body, received) in [
+        (503, &*largest, &*largest),
+        (307, "over there", "over there"),
+        (204, "over there", ""),
+        (304, "over there", ""),
+    ] {
+        let headers = json!({ "location": elsewhere, "Set-Cookie": "a=b", "Content-Type": "x/y" });
+        let answer = json!({ "status": status, "headers": headers, "body": body });
+        arm(&stack, order(answer)).await;
+        let answer = stack.backend.providers().await;
+        assert_eq!((answer.status, answer.text()), (status, received));
+        assert_eq!(answer.location(), Some(elsewhere));
+        assert_eq!(answer.set_cookies(), ["a=b"]);
+        assert_eq!(answer.header("content-type"), Some("x/y"));
+        assert_eq!(answer.header("x-request-id"), None);
+        let fault = stack.event_log().events(0, None).pop();
+        assert_eq!(fault.expect("the fault").status, Some(status));
+    }
     arm(&stack, order(json!({ "status": 200 }))).await;
     stack.backend.providers().await.is(200, "");
 }

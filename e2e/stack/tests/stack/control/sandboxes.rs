@@ -10,7 +10,7 @@ use testkit::http::{Http, Response};
 use testkit::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome, PROVIDERS};
 
 use super::{get, post, refuses};
-use crate::test_stack::TestStack;
+use crate::test_stack::{TestStack, sign_in};
 
 const CALLBACK: &str = "http://localhost:9/back";
 
@@ -65,9 +65,7 @@ impl Sandbox {
     }
 
     async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
-        let login = flow.start(&self.backend, provider).await;
-        let end = Browser::new().follow(login.url()).await;
-        login.outcome(&self.backend, &end.url).await
+        sign_in(&self.backend, flow, provider).await
     }
 
     async fn end(&self, stack: &TestStack) {

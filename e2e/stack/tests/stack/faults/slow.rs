@@ -1,10 +1,10 @@
-//! Faults that keep a client waiting, and the answer that a test chooses: each as it
-//! arrives, its end with the client, and its end with the stack.
+//! Faults that keep a client waiting: each as it arrives, its end with the client, and its
+//! end with the stack.
 
 use std::time::Duration;
 
 use reqwest::Method;
-use stack::faults::{Fault, FaultAnswer, FaultInjection};
+use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -184,28 +184,6 @@ async fn an_endless_answer_is_json_that_never_comes() {
         length += piece.len();
     }
     assert_eq!(last_fault(&stack), (Some(200), true));
-}
-
-#[tokio::test]
-async fn another_answer_arrives_as_it_was_given() {
-    let stack = TestStack::start().await;
-    for (status, body) in [(307, "over there"), (204, ""), (304, "")] {
-        let other = FaultAnswer::new(status, "over there").expect("an answer");
-        let other = other.header("Location", "http://localhost:9/");
-        let other = other
-            .expect("one")
-            .header("Set-Cookie", "a=b")
-            .expect("two");
-        let fault = FaultInjection::answer(operation(SESSION), other);
-        stack.faults().arm(fault);
-        let answer = start(&stack).send().await.expect("an answer");
-        assert_eq!(answer.status(), status);
-        assert_eq!(answer.headers()["location"], "http://localhost:9/");
-        assert_eq!(answer.headers()["set-cookie"], "a=b");
-        assert!(!answer.headers().contains_key("x-request-id"));
-        assert_eq!(answer.text().await.expect("a body"), body);
-        assert_eq!(last_fault(&stack), (Some(status), true));
-    }
 }
 
 #[tokio::test]
