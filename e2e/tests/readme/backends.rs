@@ -7,27 +7,18 @@ use testkit::browser::Browser;
 use crate::program::{Language, MAX_SESSIONS, RunningBackend};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_signs_in_with_both_providers() {
-    for language in Language::ALL {
-        for provider in ["google", "github"] {
-            let app = RunningBackend::start(language).await;
-            shows(&app.sign_in(provider).await, "Signed in as sub_");
-            assert_eq!(app.reads().await, [true], "{language:?}");
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_callback_reads_only_the_login_of_its_own_browser_and_once() {
+async fn a_user_signs_in_and_a_callback_reads_only_the_login_of_its_own_browser_and_once() {
     for language in Language::ALL {
         let app = RunningBackend::start(language).await;
-        app.sign_in("google").await;
+        for provider in ["google", "github"] {
+            shows(&app.sign_in(provider).await, "Signed in as sub_");
+        }
         for browser in [&app.browser, &Browser::new()] {
             let (status, page) = app.open(browser, "/callback").await;
             assert_eq!(status, 400, "{language:?}");
             shows(&page, "No sign-in is under way in this browser.");
         }
-        assert_eq!(app.reads().await, [true], "{language:?}");
+        assert_eq!(app.reads().await, [true, true], "{language:?}");
         let (_, home) = app.open(&app.browser, "/").await;
         shows(&home, "Signed in as sub_");
     }

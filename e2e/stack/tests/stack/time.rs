@@ -1,23 +1,18 @@
 //! All parts of a stack use one clock, and every time in a response is read from it. The
 //! ends of lifetimes, to the millisecond, are tests of the broker and of `consistency`.
 
-use std::time::Duration;
-
-use reqwest::Method;
 use serde_json::{Value, json};
 use stack::faults::{Fault, FaultInjection};
 use stack::{StackClock, StackSettings};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 
+use crate::control::{get, post};
 use crate::test_stack::TestStack;
 
 /// The start of the stack's clock: a whole second, far from the machine's
 /// time, 2096-10-02 07:06:40 UTC.
 const BEGIN_MS: i64 = 4_000_000_000_000;
-
-/// The advance of the clock before anything is read: no round number.
-const MOVED_MS: u64 = 12_345_678;
 
 #[tokio::test]
 async fn whatever_is_written_down_bears_the_time_of_the_stack() {
@@ -26,7 +21,14 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         ..StackSettings::for_tests()
     })
     .await;
-    stack.clock().advance(Duration::from_millis(MOVED_MS));
+    let shown = json!({ "now": 4_000_012_345_i64, "advanced_seconds": 12_345.678 });
+    let moved = post(
+        &stack,
+        "/api/clock/advance",
+        json!({ "seconds": 12_345.678 }),
+    )
+    .await;
+    moved.is_json(200, &shown);
     for flow in FLOWS {
         for provider in PROVIDERS {
             stack.sign_in(flow, provider).await.is_ada(provider);
@@ -42,16 +44,14 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         ("/api/upstreams/google/requests", 5),
         ("/api/upstreams/github/requests", 5),
     ] {
-        let answer = stack.control(Method::GET, path, None).await.json();
+        let answer = get(&stack, path).await.json();
         let times = all_named("at", &answer);
         assert!(times.len() >= least, "{path} shows {} times", times.len());
         let others = times.iter().find(|at| **at != stack.now_ms());
         assert_eq!(others, None, "{path}");
     }
 
-    let clock = stack.control(Method::GET, "/api/clock", None).await;
-    let shown = json!({ "now": 4_000_012_345_i64, "advanced_seconds": 12_345.678 });
-    assert_eq!(clock.json(), shown);
+    get(&stack, "/api/clock").await.is_json(200, &shown);
     let home = stack.demo("/");
     let start = stack.demo("/login/google");
     let end = Browser::new().press_until(&home, &start, UNSERVED).await;

@@ -32,8 +32,7 @@ fn operations(flow: Flow) -> [&'static str; 4] {
     }
 }
 
-async fn queue_for(stack: &TestStack, backend: &Backend, provider: &str, entry: Value) {
-    let mut entry = entry;
+async fn queue_for(stack: &TestStack, backend: &Backend, provider: &str, mut entry: Value) {
     entry["client_id"] = json!(backend.client_id);
     let path = format!("/api/upstreams/{provider}/next");
     let queued = post(stack, &path, entry).await;
@@ -92,13 +91,8 @@ async fn projects_that_sign_in_at_once_meet_their_own_users_and_faults_alone() {
 #[tokio::test]
 async fn a_user_for_a_project_signs_in_after_its_confirmation_page() {
     let stack = TestStack::start().await;
-    queue_for(
-        &stack,
-        &stack.backend,
-        GOOGLE,
-        json!({ "person": { "id": "7" } }),
-    )
-    .await;
+    let person = json!({ "person": { "id": "7" } });
+    queue_for(&stack, &stack.backend, GOOGLE, person).await;
     let login = stack.backend.start_login(GOOGLE).await;
     let browser = Browser::new();
     let url = &login.authorization_url;
