@@ -71,7 +71,7 @@ impl Site {
     /// Has `path` answer with these `Set-Cookie` lines, byte for byte.
     pub(crate) fn sets_cookies<L: AsRef<[u8]>>(&self, path: &str, lines: Vec<L>) {
         let mut answer = b"HTTP/1.1 200 OK\r\n".to_vec();
-        for line in &lines {
+        for line in lines {
             answer.extend([b"Set-Cookie: ", line.as_ref(), b"\r\n"].concat());
         }
         answer.extend(b"\r\n");

@@ -180,7 +180,7 @@ pub(crate) fn files_in(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
         let is_named = |ending: &&str| path.extension().is_some_and(|it| it == *ending);
         match path.is_dir() {
             true => files_in(&path, endings),
-            false if endings.iter().any(|it| is_named(&it)) => vec![path],
+            false if endings.iter().any(is_named) => vec![path],
             false => Vec::new(),
         }
     });
