@@ -21,15 +21,7 @@ struct TlsStack {
 }
 
 impl TlsStack {
-    async fn start() -> Self {
-        Self::of(None).await
-    }
-
-    /// Starts one that has a name, with a client on another machine that knows the name.
-    async fn with_name() -> Self {
-        Self::of(Some(NAME)).await
-    }
-
+    /// Starts one, and if it has a name, the client is on another machine that knows the name.
     async fn of(name: Option<&str>) -> Self {
         let settings = StackSettings {
             https: true,
@@ -90,7 +82,7 @@ async fn sign_in(http: &Http, demo: &str, button: &str) -> Browser {
 
 #[tokio::test]
 async fn every_server_is_reached_by_https_and_only_by_a_client_that_trusts_the_authority() {
-    let tls = TlsStack::start().await;
+    let tls = TlsStack::of(None).await;
     let untrusting = client_builder().build().expect("a client");
     let untrusting = Http::new().with_client(untrusting);
     for url in tls.urls() {
@@ -111,7 +103,7 @@ async fn every_server_is_reached_by_https_and_only_by_a_client_that_trusts_the_a
 
 #[tokio::test]
 async fn the_control_address_accepts_its_own_origin_and_name_alone() {
-    let (plain, named) = (TlsStack::start().await, TlsStack::with_name().await);
+    let (plain, named) = (TlsStack::of(None).await, TlsStack::of(Some(NAME)).await);
     for tls in [plain, named] {
         let control = tls.stack.urls().control.as_str();
         let without_tls = control.replace("https://", "http://");
@@ -159,7 +151,7 @@ async fn sandboxes_beside_a_stack_on_http_have_one_authority_in_common() {
 
 #[tokio::test]
 async fn a_stack_with_a_name_is_used_from_the_network_by_the_name_alone_also_after_a_reset() {
-    let tls = TlsStack::with_name().await;
+    let tls = TlsStack::of(Some(NAME)).await;
     for url in tls.urls() {
         assert!(url.starts_with("https://stack.test:"), "{url}");
         assert!(tls.http.get(url).try_send().await.is_ok(), "{url}");
@@ -191,7 +183,7 @@ async fn a_stack_with_a_name_is_used_from_the_network_by_the_name_alone_also_aft
 
 #[tokio::test]
 async fn a_sandbox_has_the_authority_and_the_name_of_its_stack() {
-    let tls = TlsStack::with_name().await;
+    let tls = TlsStack::of(Some(NAME)).await;
     let sandboxes = tls.control("/api/sandboxes");
     let sandbox = tls.http.post(&sandboxes).send().await.json();
     let path = tls.stack.ca_file().expect("the stack has TLS");

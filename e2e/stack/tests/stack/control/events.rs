@@ -187,10 +187,13 @@ async fn the_status_of_a_login_follows_its_steps() {
     let shown = newest(&stack).await;
     assert_eq!(shown["calls"][1]["rule"], "result.expiry");
 
-    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    stack.unredeemed_code(GOOGLE).await;
     let shown = newest(&stack).await;
     assert_eq!(shown["flow"], "legacy");
     assert_eq!(shown["state"], "code_issued");
+    stack.advance_seconds(60);
+    assert_eq!(newest(&stack).await["state"], "expired");
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     stack.backend.token(&transaction, &code).await;
     stack.advance_seconds(900);
     assert_eq!(newest(&stack).await["state"], "expired");
