@@ -7,7 +7,7 @@ use testkit::leak_check::{LeakCheck, drawn};
 use testkit::login::PROVIDERS;
 use testkit::logs;
 
-use super::run::Run;
+use super::Run;
 use crate::test_stack::TestStack;
 
 impl Run {
