@@ -107,6 +107,7 @@ const REFUSED: &str = "
     google | -code_verifier | 400 invalid_grant: Missing code verifier. | used
     // google-api-java-client#1479.
     google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
     // The error was seen; its description is not confirmed.
     google | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
     // Client tests of several projects, and a client's table of errors.
