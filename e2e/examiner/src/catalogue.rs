@@ -198,3 +198,24 @@ pub fn shared_names() -> &'static [SharedName] {
 pub fn asvs() -> &'static [AsvsRequirement] {
     &ASVS.requirement
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checks_that_ask_for_a_time_have_one_and_no_other() {
+        let waits = [
+            "start-same-site",
+            "pending-bounded",
+            "result-after-browser",
+            "sign-out-same-site",
+        ];
+        let limits = ["time-limit", "sign-out-server"];
+        assert!(waits.map(wait_of).iter().all(|wait| !wait.is_zero()));
+        assert!(limits.map(limit_of).iter().all(|limit| !limit.is_zero()));
+        let timed = checks().iter();
+        let timed = timed.filter(|it| it.wait_ms.is_some() || it.limit_ms.is_some());
+        assert_eq!(timed.count(), waits.len() + limits.len());
+    }
+}

@@ -113,7 +113,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_unique_with_the_prefix_of_hosts() {
+    fn a_name_is_escaped_at_one_place_and_is_unique_with_the_prefix_of_hosts() {
+        assert_eq!(escape("__Host-s", 0), "%5F_Host-s");
+        assert_eq!(escape("sid", 1), "s%69d");
+        assert_eq!(escape("sid", 2), "si%64");
+        assert_eq!(escape("s", 1), "s");
+        let of_none = LIKE.map(|(_, change)| change(""));
+        assert_eq!(of_none[..3], ["", "", ""]);
         assert!(is_unique("__Host-session"));
         assert!(!is_unique("__Secure-session"));
     }
