@@ -4,10 +4,10 @@
 mod step;
 
 use serde::Serialize;
-use url::Url;
 
 use crate::calls::operation;
 
+pub(crate) use agent::url::path_and_query;
 pub(crate) use step::{Step, shown_target};
 
 /// A flow of the specification.
@@ -85,9 +85,4 @@ impl App {
     pub(crate) fn way(&self, flow: Flow) -> Option<&SignInWay> {
         self.ways.iter().find(|way| way.flow == flow)
     }
-}
-
-/// The path with its query.
-pub(crate) fn path_and_query(url: &Url) -> String {
-    url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
 }

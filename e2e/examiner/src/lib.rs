@@ -15,9 +15,9 @@
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time |
-//! | `browser` | the examiner's own browser |
+//! | `browser` | the agent's browser, recorded |
 //! | `chromium` | a real browser, for what only that shows |
-//! | `control`, `calls` | the broker's side |
+//! | `calls` | the broker's side |
 //! | `log_file` | the app's log files |
 //! | `search` | the search for secrets |
 //!
@@ -40,15 +40,14 @@ mod browser;
 mod calls;
 mod checks;
 mod chromium;
-mod control;
 mod learn;
 mod log_file;
 mod person;
-mod random;
 mod search;
 mod testbed;
-mod time;
 mod trial;
+
+use agent::{control, secret as random, time};
 
 pub use chromium::{ChromeDriver, ChromiumSettings};
 pub use examination::{CheckResult, Progress, examine};

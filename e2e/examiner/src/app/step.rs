@@ -1,9 +1,9 @@
 //! The steps of a person, which are found again on a later page: there a token or a hidden
 //! field may differ.
 
-use super::path_and_query;
 use crate::browser::{Control, Page, Visit, encode};
 use crate::verdict::Stop;
+use agent::url::path_and_query;
 
 /// A press, or a request, that leads from one page to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use reqwest::header::LOCATION;
 use url::Url;
 
 use crate::app::{Flow, Step};
-use crate::browser::{Arrival, Browser, Page, Visit};
-use crate::control::origin;
+use crate::browser::{Arrival, Browser, Page, Visit, origin};
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, require};

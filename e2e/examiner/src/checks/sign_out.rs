@@ -39,7 +39,7 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>) -> Outcome<u64> {
     let mut browser = trial.browser("browser A");
     trial.sign_in(&mut browser, &person).await?;
     let mut copy = browser.clone();
-    "a copy of the old cookies".clone_into(&mut copy.name);
+    "a copy of the old cookies".clone_into(&mut copy.transport.name);
     let visit = trial.sign_out_visit(&mut browser).await?;
     let mark = trial.mark().await?;
     for operation in OPERATIONS {

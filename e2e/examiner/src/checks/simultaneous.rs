@@ -61,7 +61,7 @@ async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
         if trial.is_signed_in(browser, &victim).await? {
             return Err(Stop::takeover(format!(
                 "{} asked for the callback as another user came back, and is signed in as that user",
-                browser.name
+                browser.transport.name
             )));
         }
     }
@@ -104,13 +104,13 @@ async fn check_person(
     if foreign.is_shown_in(&page.body) {
         return Err(Stop::takeover(format!(
             "two users came back at once, and {} is signed in as the other's",
-            browser.name
+            browser.transport.name
         )));
     }
     require(own.is_shown_in(&page.body), || {
         format!(
             "two users came back at once, and {} is not signed in",
-            browser.name
+            browser.transport.name
         )
     })
 }

@@ -92,7 +92,7 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     let old_tab = browser.open(&trial.testbed.start).await?;
     trial.sign_in(&mut browser, &first).await?;
     let mut copy = browser.clone();
-    "a copy of the first user's cookies".clone_into(&mut copy.name);
+    "a copy of the first user's cookies".clone_into(&mut copy.transport.name);
 
     let visit = trial.begin_signed_in(&mut browser, Some(old_tab)).await?;
     let visit = visit.ok_or_else(|| {

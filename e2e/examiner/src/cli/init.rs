@@ -54,7 +54,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), String> {
 }
 
 fn config(plan: &ExaminationPlan, app: &App) -> String {
-    let origin = crate::control::origin(&plan.start);
+    let origin = crate::browser::origin(&plan.start);
     let mut callbacks: Vec<_> = app
         .ways
         .iter()

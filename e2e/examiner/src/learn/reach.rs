@@ -2,8 +2,7 @@
 
 use url::Url;
 
-use crate::browser::{Browser, Page, Visit, is_loopback};
-use crate::control::origin;
+use crate::browser::{Browser, Page, Visit, is_loopback, origin};
 use crate::random;
 use crate::testbed::Testbed;
 

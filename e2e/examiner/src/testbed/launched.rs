@@ -7,7 +7,8 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::app_process::AppProcess;
-use crate::control::{Control, Project, StackAddresses, origin};
+use crate::browser::origin;
+use crate::control::{Control, Project, StackAddresses};
 use crate::time::{Stopwatch, pause};
 use crate::verdict::{Outcome, Stop};
 

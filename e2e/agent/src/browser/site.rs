@@ -2,19 +2,24 @@
 
 use url::{Host, Url};
 
+use crate::url::is_loopback;
+
 /// The relation of the page that makes a request to its target: `Sec-Fetch-Site`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Relation {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relation {
     /// The address bar, or a bookmark.
     None,
+    /// The same scheme, host and port.
     SameOrigin,
+    /// The same scheme and registrable domain.
     SameSite,
+    /// Two sites.
     CrossSite,
 }
 
 impl Relation {
     /// The relation of a page, if there is one, to `target`.
-    pub(crate) fn between(page: Option<&Url>, target: &Url) -> Self {
+    pub fn between(page: Option<&Url>, target: &Url) -> Self {
         match page {
             None => Self::None,
             Some(page) if page.origin() == target.origin() => Self::SameOrigin,
@@ -23,7 +28,8 @@ impl Relation {
         }
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
+    /// The value of `Sec-Fetch-Site`.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::SameOrigin => "same-origin",
@@ -34,7 +40,7 @@ impl Relation {
 }
 
 /// The scheme and the registrable domain. Ports do not count. A domain has two labels
-/// here, which is wrong for `co.uk`; the targets of the examiner are on this machine.
+/// here, which is wrong for `co.uk`: nearly every target is on this machine.
 fn site(url: &Url) -> (String, String) {
     let domain = match url.host() {
         Some(Host::Domain(name)) => {
@@ -47,19 +53,9 @@ fn site(url: &Url) -> (String, String) {
     (url.scheme().to_owned(), domain)
 }
 
-/// Whether the address is on this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
 /// The value of `Referer` for a request from `page` to `target` under a policy of the
 /// page. An unknown policy counts as the default, as in browsers.
-pub(crate) fn referer(page: &Url, policy: &str, target: &Url) -> Option<String> {
+pub(super) fn referer(page: &Url, policy: &str, target: &Url) -> Option<String> {
     let same_origin = page.origin() == target.origin();
     let downgrade = page.scheme() == "https" && target.scheme() == "http" && !is_loopback(target);
     let whole = || {

@@ -4,38 +4,51 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use scraper::ElementRef;
-use url::{Url, form_urlencoded};
+use url::Url;
 
-use super::{BUTTONS, CHOSEN, FIELDS, Link, OPTIONS, text_of};
+use super::document::{BUTTONS, CHOSEN, FIELDS, OPTIONS, text_of};
+
+/// A link of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The address to which it leads.
+    pub target: Url,
+    /// The words on it.
+    pub text: String,
+}
 
 /// A form of a page, with the values that it has when the page is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Form {
-    pub(crate) action: Url,
-    pub(crate) method: Method,
+pub struct Form {
+    /// The address to which it is sent.
+    pub action: Url,
+    /// GET or POST.
+    pub method: Method,
     /// Hidden and prefilled fields.
-    pub(crate) fields: Vec<(String, String)>,
+    pub fields: Vec<(String, String)>,
     /// The names of the fields into which a person writes.
-    pub(crate) text_fields: Vec<String>,
+    pub text_fields: Vec<String>,
     /// Whether it asks for a password.
-    pub(crate) has_password: bool,
+    pub has_password: bool,
     /// The buttons; a form without one can be sent with the return key.
-    pub(crate) buttons: Vec<Button>,
+    pub buttons: Vec<Button>,
 }
 
 /// A button that sends a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Button {
+pub struct Button {
     /// The name and the value that it adds, if it has a name.
-    pub(crate) field: Option<(String, String)>,
-    pub(crate) text: String,
+    pub field: Option<(String, String)>,
+    /// The words on it.
+    pub text: String,
     /// The `formaction`, if the button has its own.
-    pub(crate) action: Option<Url>,
+    pub action: Option<Url>,
 }
 
 /// Something on a page that a person can press.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Control {
+pub enum Control {
+    /// A link.
     Link(Link),
     /// A form, with the position of one of its buttons.
     Button(Arc<Form>, usize),
@@ -112,7 +125,7 @@ impl Form {
     }
 
     /// The address and the fields that a press of the button sends.
-    pub(crate) fn press(&self, button: usize) -> (Url, Vec<(String, String)>) {
+    pub fn press(&self, button: usize) -> (Url, Vec<(String, String)>) {
         let mut fields = self.fields.clone();
         fields.extend(self.buttons.get(button).and_then(|it| it.field.clone()));
         (self.target(button).clone(), fields)
@@ -124,7 +137,7 @@ impl Form {
     }
 
     /// Fills in a field, whether or not the page has it.
-    pub(crate) fn fill(&mut self, name: &str, value: &str) {
+    pub fn fill(&mut self, name: &str, value: &str) {
         match self.fields.iter_mut().find(|(its, _)| its == name) {
             Some((_, old)) => value.clone_into(old),
             None => self.fields.push((name.to_owned(), value.to_owned())),
@@ -134,7 +147,7 @@ impl Form {
 
 impl Control {
     /// The words on it.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
             Self::Link(link) => &link.text,
             Self::Button(form, index) => form.buttons.get(*index).map_or("", |it| &it.text),
@@ -142,7 +155,7 @@ impl Control {
     }
 
     /// The address that a press asks for.
-    pub(crate) fn target(&self) -> Url {
+    pub fn target(&self) -> Url {
         match self {
             Self::Link(link) => link.target.clone(),
             Self::Button(form, index) => form.target(*index).clone(),
@@ -150,7 +163,7 @@ impl Control {
     }
 
     /// The control in one line: `POST /login "Sign in"`.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let method = match self {
             Self::Link(_) => Method::GET,
             Self::Button(form, _) => form.method.clone(),
@@ -161,11 +174,4 @@ impl Control {
             self.text()
         )
     }
-}
-
-/// The fields of a form as its body or its query.
-pub(crate) fn encode(fields: &[(String, String)]) -> String {
-    form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(fields)
-        .finish()
 }

@@ -1,83 +1,56 @@
 //! A page as a browser sees it: its address, its headers, its links and its forms.
 
-mod document;
-mod form;
-
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use reqwest::header::HeaderMap;
 use scraper::{ElementRef, Html, Selector};
+use serde_json::Value;
 use url::Url;
 
-pub(crate) use document::MAX_PAGE_BYTES;
-pub(crate) use form::{Control, Form, encode};
+use super::document::{
+    self, BODY, BUTTONS, CONTROLS, FORMS, REFERRER, REFRESH, RESOURCES, text_of,
+};
+use super::form::{Control, Form, Link};
 
 /// The controls of a page that are looked at.
 const MAX_CONTROLS: usize = 1_000;
 
-/// Declares selectors, each parsed on its first use.
-macro_rules! selectors {
-    ($($name:ident = $css:literal;)+) => {
-        $(static $name: LazyLock<Selector> =
-            LazyLock::new(|| Selector::parse($css).expect("the selectors of this file are valid"));)+
-    };
-}
-
-selectors! {
-    REFERRER = "meta[name=referrer]";
-    REFRESH = "meta[http-equiv=refresh i]";
-    BODY = "body";
-    CONTROLS = "a[href], form";
-    FORMS = "form";
-    RESOURCES = "script[src], img[src], iframe[src], link[href]";
-    FIELDS = "input, textarea, select";
-    CHOSEN = "option[selected]";
-    OPTIONS = "option";
-    BUTTONS = "button:not([type=button]):not([type=reset]):not([disabled]), input[type=submit], input[type=image]";
-}
-
 /// An answer to a browser.
 #[derive(Debug, Clone)]
-pub(crate) struct Page {
-    pub(crate) url: Url,
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: String,
-}
-
-/// A link of a page.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) target: Url,
-    pub(crate) text: String,
+pub struct Page {
+    /// Its address.
+    pub url: Url,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; what is no UTF-8 is replaced.
+    pub body: String,
 }
 
 impl Page {
     /// The value of a header, several joined by commas.
-    pub(crate) fn header(&self, name: &str) -> String {
-        let values = self.headers.get_all(name).iter();
-        let values = values.map(|it| String::from_utf8_lossy(it.as_bytes()));
-        values.collect::<Vec<_>>().join(", ")
+    pub fn header(&self, name: &str) -> String {
+        joined(&self.headers, name)
     }
 
-    /// The document. One beyond the limits is empty here, and [`Browser::send`] stops at it.
-    ///
-    /// [`Browser::send`]: super::Browser::send
-    pub(crate) fn document(&self) -> Html {
+    /// The document. One beyond the limits is empty here: see [`Page::excess`].
+    pub fn document(&self) -> Html {
         document::parse(&self.body).unwrap_or_else(|_| Html::new_document())
     }
 
     /// The limit beyond which the page is, as the end of a sentence about it.
-    pub(super) fn excess(&self) -> Option<&'static str> {
+    pub fn excess(&self) -> Option<&'static str> {
         self.is_html().then(|| document::parse(&self.body).err())?
     }
 
-    pub(crate) fn is_html(&self) -> bool {
+    /// Whether it is HTML.
+    pub fn is_html(&self) -> bool {
         self.header("content-type").contains("html")
     }
 
     /// The policy for `Referer`: the header's, or that of the page's `meta`.
-    pub(crate) fn referrer_policy(&self) -> String {
+    pub fn referrer_policy(&self) -> String {
         let header = self.header("referrer-policy");
         if !header.is_empty() {
             return header;
@@ -89,7 +62,7 @@ impl Page {
     }
 
     /// The target of a `meta` refresh that happens at once.
-    pub(crate) fn refresh(&self) -> Option<Url> {
+    pub fn refresh(&self) -> Option<Url> {
         if !self.is_html() {
             return None;
         }
@@ -103,7 +76,7 @@ impl Page {
     }
 
     /// The text that a person reads, white space folded.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let html = self.document();
         let body = html.select(&BODY).next();
         let Some(body) = body else {
@@ -129,8 +102,24 @@ impl Page {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether it is JSON.
+    pub fn is_json(&self) -> bool {
+        self.header("content-type").contains("json")
+    }
+
+    /// Every text in a JSON answer; none of another page.
+    pub fn json_texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        if self.is_json()
+            && let Ok(value) = serde_json::from_str(&self.body)
+        {
+            add_texts(&value, &mut texts);
+        }
+        texts
+    }
+
     /// Whether a script may change the page.
-    pub(crate) fn has_script(&self) -> bool {
+    pub fn has_script(&self) -> bool {
         self.body.contains("<script")
     }
 
@@ -139,7 +128,7 @@ impl Page {
     /// # Errors
     ///
     /// If `css` is no selector.
-    pub(crate) fn find(&self, css: &str) -> Result<Option<Control>, String> {
+    pub fn find(&self, css: &str) -> Result<Option<Control>, String> {
         let selector = Selector::parse(css).map_err(|_| format!("`{css}` is no CSS selector"))?;
         let html = self.document();
         let control = html.select(&selector).find_map(|it| self.control(it));
@@ -147,7 +136,7 @@ impl Page {
     }
 
     /// The controls that a person can press, in the order of the page.
-    pub(crate) fn controls(&self) -> Vec<Control> {
+    pub fn controls(&self) -> Vec<Control> {
         let html = self.document();
         let mut controls = Vec::new();
         for element in html.select(&CONTROLS) {
@@ -166,14 +155,14 @@ impl Page {
     }
 
     /// The forms of the page.
-    pub(crate) fn forms(&self) -> Vec<Form> {
+    pub fn forms(&self) -> Vec<Form> {
         let html = self.document();
         let forms = html.select(&FORMS);
         forms.filter_map(|it| Form::of(it, &self.url)).collect()
     }
 
     /// The addresses that the page loads by itself: scripts, images, styles, frames.
-    pub(crate) fn resources(&self) -> Vec<Url> {
+    pub fn resources(&self) -> Vec<Url> {
         let html = self.document();
         let loaded = html.select(&RESOURCES);
         loaded
@@ -207,12 +196,18 @@ impl Page {
     }
 }
 
-fn text_of(element: ElementRef<'_>) -> String {
-    let text: String = element.text().collect();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() {
-        let label = element.attr("aria-label").or(element.attr("title"));
-        return label.unwrap_or_default().to_owned();
+/// The values of a header, joined by commas.
+pub(super) fn joined(headers: &HeaderMap, name: &str) -> String {
+    let values = headers.get_all(name).iter();
+    let values = values.map(|it| String::from_utf8_lossy(it.as_bytes()));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+fn add_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| add_texts(item, texts)),
+        Value::Object(members) => members.values().for_each(|item| add_texts(item, texts)),
+        _ => {}
     }
-    text
 }

@@ -1,36 +1,42 @@
 //! The cookies of one browser, with the rules that decide which request carries which.
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, SET_COOKIE};
 use url::Url;
 
 use super::site::Relation;
 use crate::time;
+use crate::url::is_loopback;
 
 /// A cookie, as `Set-Cookie` described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cookie {
-    pub(crate) name: String,
-    pub(crate) value: String,
+pub struct Cookie {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
     /// The host that receives it.
-    pub(crate) host: String,
+    pub host: String,
     /// Whether hosts below receive it, too.
-    pub(crate) has_domain: bool,
-    pub(crate) path: String,
-    pub(crate) is_secure: bool,
-    pub(crate) is_http_only: bool,
+    pub has_domain: bool,
+    /// The path below which it is sent.
+    pub path: String,
+    /// Whether only a trustworthy address receives it.
+    pub is_secure: bool,
+    /// Whether it is hidden from scripts.
+    pub is_http_only: bool,
     /// As written; `None` is treated as Lax, but comes with forms of other sites, too.
-    pub(crate) same_site: Option<SameSite>,
+    pub same_site: Option<SameSite>,
     /// The life that the server gave it, by `Max-Age` or else by `Expires`; none for a
     /// cookie of the browser's session.
-    pub(crate) life: Option<Duration>,
+    pub life: Option<Duration>,
 }
 
+/// The requests from other sites that carry a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SameSite {
+#[expect(missing_docs, reason = "the names are those of the attribute's values")]
+pub enum SameSite {
     Strict,
     Lax,
     None,
@@ -38,14 +44,16 @@ pub(crate) enum SameSite {
 
 /// The request for which cookies are chosen.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CookieRequest<'a> {
-    pub(crate) url: &'a Url,
-    pub(crate) relation: Relation,
+pub struct CookieRequest<'a> {
+    /// The address that is asked for.
+    pub url: &'a Url,
+    /// The relation to it of the page that asks.
+    pub relation: Relation,
     /// Whether the answer becomes the page in the window.
-    pub(crate) is_document: bool,
+    pub is_document: bool,
     /// Whether the request is a visit by GET or HEAD: Lax cookies are sent with those
     /// from other sites.
-    pub(crate) is_visit: bool,
+    pub is_visit: bool,
 }
 
 /// The cookies of one host that a browser keeps, as many as Chromium.
@@ -53,11 +61,11 @@ const MAX_COOKIES: usize = 180;
 
 /// The cookies of one browser.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CookieJar(Vec<Cookie>);
+pub struct CookieJar(Vec<Cookie>);
 
 impl Cookie {
     /// Parses a `Set-Cookie` of `url`; `None` if a browser would refuse it.
-    pub(crate) fn parse(line: &str, url: &Url) -> Option<Self> {
+    pub fn parse(line: &str, url: &Url) -> Option<Self> {
         let mut parts = line.split(';');
         let pair = parts.next()?;
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
@@ -115,7 +123,7 @@ impl Cookie {
 
     fn is_allowed(&self, url: &Url) -> bool {
         let is_https = url.scheme() == "https";
-        let is_trustworthy = is_https || super::site::is_loopback(url);
+        let is_trustworthy = is_https || is_loopback(url);
         let none_needs_secure = self.same_site != Some(SameSite::None) || self.is_secure;
         let secure_prefix = !self.name.starts_with("__Secure-") || (self.is_secure && is_https);
         let host_prefix = !self.name.starts_with("__Host-")
@@ -128,8 +136,7 @@ impl Cookie {
         let host = url.host_str().unwrap_or_default();
         let host_matches =
             host == self.host || (self.has_domain && host.ends_with(&format!(".{}", self.host)));
-        let secure_matches =
-            !self.is_secure || url.scheme() == "https" || super::site::is_loopback(url);
+        let secure_matches = !self.is_secure || url.scheme() == "https" || is_loopback(url);
         let from_other_site = request.relation == Relation::CrossSite;
         let site_matches = match self.same_site {
             Some(SameSite::None) => true,
@@ -144,8 +151,18 @@ impl Cookie {
 }
 
 impl CookieJar {
+    /// Stores what a browser would of every `Set-Cookie` of an answer from `url`.
+    pub fn receive(&mut self, headers: &HeaderMap, url: &Url) {
+        for line in headers.get_all(SET_COOKIE) {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            if let Some(cookie) = Cookie::parse(&line, url) {
+                self.store(cookie);
+            }
+        }
+    }
+
     /// Stores or deletes a cookie, as its `Set-Cookie` says.
-    pub(crate) fn store(&mut self, cookie: Cookie) {
+    pub fn store(&mut self, cookie: Cookie) {
         self.0.retain(|known| {
             known.name != cookie.name || known.host != cookie.host || known.path != cookie.path
         });
@@ -162,13 +179,13 @@ impl CookieJar {
     }
 
     /// The same jar with those cookies alone for whose name `keeps` holds.
-    pub(crate) fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+    pub fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
         let kept = self.0.iter().filter(|cookie| keeps(&cookie.name));
         Self(kept.cloned().collect())
     }
 
     /// The value of the `Cookie` header; `None` without cookies.
-    pub(crate) fn header(&self, request: CookieRequest<'_>) -> Option<String> {
+    pub fn header(&self, request: CookieRequest<'_>) -> Option<String> {
         let mut cookies: Vec<_> = self.0.iter().filter(|it| it.is_for(request)).collect();
         // The longest path first, as browsers send them.
         cookies.sort_by_key(|cookie| usize::MAX - cookie.path.len());
@@ -180,7 +197,7 @@ impl CookieJar {
     }
 
     /// The cookies that `url` would receive from a page of its own.
-    pub(crate) fn of(&self, url: &Url) -> Vec<Cookie> {
+    pub fn of(&self, url: &Url) -> Vec<Cookie> {
         let request = CookieRequest {
             url,
             relation: Relation::SameOrigin,
@@ -192,8 +209,7 @@ impl CookieJar {
     }
 
     /// Every cookie.
-    #[cfg(test)]
-    pub(crate) fn all(&self) -> &[Cookie] {
+    pub fn all(&self) -> &[Cookie] {
         &self.0
     }
 }
@@ -223,5 +239,135 @@ fn path_matches(cookie: &str, path: &str) -> bool {
     match path.strip_prefix(cookie) {
         Some(rest) => rest.is_empty() || rest.starts_with('/') || cookie.ends_with('/'),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jar(url: &str, line: &str) -> CookieJar {
+        let mut jar = CookieJar::default();
+        if let Some(cookie) = Cookie::parse(line, &url.parse().unwrap()) {
+            jar.store(cookie);
+        }
+        jar
+    }
+
+    fn sent(
+        jar: &CookieJar,
+        url: &str,
+        relation: Relation,
+        is_document: bool,
+        is_visit: bool,
+    ) -> bool {
+        let url = url.parse().unwrap();
+        let request = CookieRequest {
+            url: &url,
+            relation,
+            is_document,
+            is_visit,
+        };
+        jar.header(request).is_some()
+    }
+
+    const APP: &str = "http://localhost:5000/login";
+
+    #[test]
+    fn of_cookies_without_end_the_latest_are_kept() {
+        let mut jar = CookieJar::default();
+        for number in 0..1_000 {
+            let cookie = Cookie::parse(&format!("c{number}=1"), &APP.parse().unwrap());
+            jar.store(cookie.unwrap());
+        }
+        assert_eq!(jar.all().len(), MAX_COOKIES);
+        assert_eq!(jar.all().last().unwrap().name, "c999");
+    }
+
+    #[test]
+    fn a_cookie_comes_with_the_requests_for_which_its_samesite_allows_it() {
+        use Relation::{CrossSite, SameOrigin};
+        for (same_site, relation, is_document, is_visit, comes) in [
+            ("; SameSite=Strict", CrossSite, true, true, false),
+            ("; SameSite=Strict", SameOrigin, true, true, true),
+            ("; SameSite=Lax", CrossSite, true, true, true),
+            ("; SameSite=Lax", CrossSite, true, false, false),
+            // A young one without SameSite comes with forms, and not with images.
+            ("", CrossSite, true, false, true),
+            ("", CrossSite, false, false, false),
+        ] {
+            let jar = jar(APP, &format!("sid=1; Path=/{same_site}"));
+            let seen = sent(&jar, APP, relation, is_document, is_visit);
+            assert_eq!(
+                seen, comes,
+                "{same_site} {relation:?} {is_document} {is_visit}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cookie_ignores_ports_and_keeps_to_its_path() {
+        let cookie = jar(APP, "sid=1; Path=/account");
+        for (url, comes) in [
+            ("http://localhost:3000/account/x", true),
+            ("http://localhost:3000/accounts", false),
+            ("http://127.0.0.1:5000/account", false),
+        ] {
+            assert_eq!(
+                sent(&cookie, url, Relation::None, true, true),
+                comes,
+                "{url}"
+            );
+        }
+    }
+
+    fn life(attributes: &str) -> Option<Duration> {
+        let line = format!("sid=1; Path=/; {attributes}");
+        Cookie::parse(&line, &APP.parse().unwrap()).unwrap().life
+    }
+
+    #[test]
+    fn a_cookie_lives_until_its_date_unless_it_has_an_age() {
+        let far = "Expires=Thu, 31 Dec 2099 23:59:59 GMT";
+        for date in [far, "expires=Thu, 31-Dec-2099 23:59:59 GMT"] {
+            let years = life(date).map_or(0, |it| it.as_secs() / 86_400 / 366);
+            assert!(years >= 10, "{date}");
+        }
+        for both in [format!("{far}; Max-Age=60"), format!("Max-Age=60; {far}")] {
+            assert_eq!(life(&both), Some(Duration::from_secs(60)), "{both}");
+        }
+        // What is no date or no number is ignored, and not the cookie.
+        for neither in ["Expires=tomorrow", "Max-Age=soon"] {
+            assert_eq!(life(neither), None, "{neither}");
+        }
+    }
+
+    #[test]
+    fn what_a_browser_refuses_is_not_stored() {
+        for refused in [
+            "sid=1; SameSite=None",
+            "__Host-sid=1; Path=/; Secure",
+            "__Secure-sid=1; Secure",
+            "sid=1; Domain=elsewhere.example",
+        ] {
+            assert!(jar(APP, refused).all().is_empty(), "{refused}");
+        }
+        let host = "__Host-sid=1; Path=/; Secure; SameSite=Lax";
+        assert_eq!(jar("https://localhost:5000/", host).all().len(), 1);
+    }
+
+    #[test]
+    fn a_cookie_of_no_age_deletes_its_namesake() {
+        for end in [
+            "sid=; Path=/; Max-Age=0",
+            "sid=; Path=/; Max-Age=-1",
+            "sid=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+            "sid=; Path=/; Expires=Thu, 01-Jan-1970 00:00:01 GMT",
+            "sid=; Path=/; Expires=Sun, 01 Nov 2020 08:00:00 GMT",
+        ] {
+            let mut jar = jar(APP, "sid=1; Path=/");
+            jar.store(Cookie::parse(end, &APP.parse().unwrap()).unwrap());
+            assert!(jar.all().is_empty(), "{end}");
+        }
     }
 }

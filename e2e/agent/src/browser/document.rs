@@ -1,17 +1,18 @@
-//! The document of a page, parsed. An app may send anything, and the time of the parser
-//! grows with the square of the nesting: pages have limits here, and none is a reason to
-//! wait.
+//! The document of a page, parsed, and its parts. A server may send anything, and the time
+//! of the parser grows with the square of the nesting: pages have limits here, and none is
+//! a reason to wait.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use html5ever::driver;
 use html5ever::tendril::{StrTendril, TendrilSink as _};
-use scraper::{Html, HtmlTreeSink};
+use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 
 use crate::time::Stopwatch;
 
 /// The length of a page that is read.
-pub(crate) const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
+pub const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The depth of a document, with which Chromium stops nesting as well.
 const MAX_DEPTH: usize = 512;
@@ -24,6 +25,27 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// The part that is parsed between two looks at the limits.
 const PIECE_BYTES: usize = 1024;
+
+/// Declares selectors, each parsed on its first use.
+macro_rules! selectors {
+    ($($name:ident = $css:literal;)+) => {
+        $(pub(super) static $name: LazyLock<Selector> =
+            LazyLock::new(|| Selector::parse($css).expect("the selectors of this file are valid"));)+
+    };
+}
+
+selectors! {
+    REFERRER = "meta[name=referrer]";
+    REFRESH = "meta[http-equiv=refresh i]";
+    BODY = "body";
+    CONTROLS = "a[href], form";
+    FORMS = "form";
+    RESOURCES = "script[src], img[src], iframe[src], link[href]";
+    FIELDS = "input, textarea, select";
+    CHOSEN = "option[selected]";
+    OPTIONS = "option";
+    BUTTONS = "button:not([type=button]):not([type=reset]):not([disabled]), input[type=submit], input[type=image]";
+}
 
 /// Parses a page.
 ///
@@ -68,6 +90,17 @@ fn has_node_too_deep(html: &Html, known: usize) -> bool {
     new.by_ref()
         .take(count)
         .any(|node| node.ancestors().nth(MAX_DEPTH).is_some())
+}
+
+/// The words on an element.
+pub(super) fn text_of(element: ElementRef<'_>) -> String {
+    let text: String = element.text().collect();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        let label = element.attr("aria-label").or(element.attr("title"));
+        return label.unwrap_or_default().to_owned();
+    }
+    text
 }
 
 #[cfg(test)]
