@@ -1,27 +1,25 @@
 //! Bundles `openapi.yaml` and the schemas that it names into one JSON document, so
-//! that its reader needs no second file and the broker no YAML parser.
+//! that its reader needs no second file and the broker no YAML parser; and makes the rule
+//! catalogue of `rules.yaml`.
+
+#[path = "build/rules.rs"]
+mod rules;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=openapi.yaml");
     println!("cargo::rerun-if-changed=schemas");
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "Cargo passes the output directory to a build script like this"
-    )]
-    let out =
-        PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: Cargo runs this script")?);
     let document = bundle(Path::new("openapi.yaml"))?;
     fs::write(
-        out.join("openapi.json"),
+        rules::out_dir()?.join("openapi.json"),
         serde_json::to_string_pretty(&document)?,
     )?;
-    Ok(())
+    rules::generate("rules.yaml", &["sentence", "happened", "advice"])
 }
 
 /// The document at `path`, with the files behind `components.schemas` inlined and

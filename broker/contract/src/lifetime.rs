@@ -1,17 +1,18 @@
-//! The constants of `expires_in`, as types that hold no other number. A handoff code
-//! has no `expires_in`: its lifetime is the broker's, in `model/grant.rs`.
+//! The constants of `expires_in`, as types that hold no other number.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::rules::{LOGIN_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS};
 
 /// An `expires_in` that is always `SECONDS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lifetime<const SECONDS: u32>;
 
-/// A login session lives 600 seconds (SPEC, Limits).
-pub type LoginLifetime = Lifetime<600>;
+/// The lifetime of a login session (SPEC, Limits).
+pub type LoginLifetime = Lifetime<LOGIN_LIFETIME_SECONDS>;
 
-/// An access token lives 900 seconds (SPEC, Limits).
-pub type TokenLifetime = Lifetime<900>;
+/// The lifetime of an access token (SPEC, Limits).
+pub type TokenLifetime = Lifetime<TOKEN_LIFETIME_SECONDS>;
 
 impl<const SECONDS: u32> Lifetime<SECONDS> {
     /// The lifetime in whole seconds.

@@ -14,7 +14,7 @@ const TOKEN_PREFIX: &str = "fsi_";
 
 secret_text! {
     /// The single-use code that the legacy callback carries: 1 to 200 characters.
-    HandoffCode, Rule::HandoffCodeLength, |text| has_length(text, 1, 200)
+    HandoffCode, Rule::CodeLength, |text| has_length(text, 1, 200)
 }
 
 secret_text! {

@@ -1,14 +1,14 @@
 //! The legacy flow: a grant is a handoff code first, and then the access token that the
 //! code was redeemed for.
 
+use contract::rules::CODE_LIFETIME_SECONDS;
 use contract::{ClientId, CodeChallenge, Digest, Profile, Rule, TokenLifetime, TokenRequest};
 
 use super::upstream_login::UpstreamLogin;
 use super::{LoginId, UnixMs};
 
-// The spec gives a code no lifetime; OAuth recommends a short one, and we take a minute.
 /// The lifetime of a handoff code.
-pub const CODE_LIFETIME_MS: i64 = 60_000;
+pub const CODE_LIFETIME_MS: i64 = CODE_LIFETIME_SECONDS as i64 * 1000;
 
 /// The time for which an expired token is known, so that its refusal can be explained.
 const EXPLAINED_MS: i64 = 600_000;

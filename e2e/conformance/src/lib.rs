@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`cli`] | the command line of the program: flags and environment, made into a plan |
 //! | [`plan`] | the broker under test, the projects, the browser |
-//! | [`requirement`] | the requirements of version 0.1.0, as one table |
+//! | [`requirement`] | the requirements of version 0.1.0 |
 //! | [`verdict`] | the verdicts on a requirement |
 //! | [`report`] | all verdicts, as a table, as JSON, as JUnit's XML |
 //! | [`browser`] | the browsers that a run can use |

@@ -48,7 +48,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         }
         Rule::CodeChallengePattern => broker.authorize_error("code_challenge", "x").await,
         Rule::CodeVerifierPattern => Api(400, broker.redeem_with("code_verifier", "x").await),
-        Rule::HandoffCodeLength => Api(400, broker.redeem_with("code", "").await),
+        Rule::CodeLength => Api(400, broker.redeem_with("code", "").await),
         Rule::RedirectUriShape => Api(400, broker.start_with("redirect_uri", "x").await),
         Rule::RedirectUriCanonical => {
             let rewritten = "https://APP.example:443/x/../cb";

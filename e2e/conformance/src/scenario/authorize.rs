@@ -92,7 +92,7 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
             begin().with("response_type", "token"),
         ),
         (
-            R::SecretBesideBody,
+            R::RequestSecretBesideBody,
             begin().with("client_secret", &plan.project.client_secret),
         ),
     ];

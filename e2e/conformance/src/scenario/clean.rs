@@ -27,7 +27,7 @@ pub(super) const SIGN_IN_COVERS: &[R] = &[
     R::ProfileFields,
     R::ProfileTypes,
     R::ProfileProvider,
-    R::SubjectForm,
+    R::ProfileSubjectForm,
 ];
 
 pub(super) const READ_MALFORMED_COVERS: &[R] = &[R::ResultCallback, R::ResultRefusedKeeps];

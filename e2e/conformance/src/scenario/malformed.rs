@@ -169,7 +169,7 @@ fn credentials_elsewhere(path: &'static str) -> [MalformedRequest; 3] {
             let secret = take(&mut body, "client_secret").unwrap_or_default();
             with_query(&secret, body)
         }),
-        MalformedRequest::request(R::SecretBesideBody, move |body| {
+        MalformedRequest::request(R::RequestSecretBesideBody, move |body| {
             with_query(&body["client_secret"].clone(), body)
         }),
         MalformedRequest::request(R::ClientInBody, move |mut body| {

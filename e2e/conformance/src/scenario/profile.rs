@@ -61,7 +61,7 @@ fn check_subject(
         random.is_some_and(expect::is_43_base64url),
         "this kit sends sub_ and 43 characters",
     );
-    run.check(R::SubjectForm, exchange, form);
+    run.check(R::ProfileSubjectForm, exchange, form);
     let mut others = run.subjects.iter().filter(|(known, _)| **known != account);
     let is_distinct = others.all(|(_, known)| *known != subject);
     if run.subjects.keys().any(|known| *known != account) {

@@ -43,7 +43,7 @@ pub(super) const COVERS: &[R] = &[
     R::RedirectUriShape,
     R::RefusalStatus,
     R::RequestSecretInUrl,
-    R::SecretBesideBody,
+    R::RequestSecretBesideBody,
     R::SessionExpiresIn,
     R::SessionFields,
     R::SessionKeyFresh,

@@ -10,7 +10,6 @@ use conformance::control::StackControl;
 use conformance::http::MAX_REQUESTS;
 use conformance::report::Conclusion;
 use conformance::{Expiry, Requirement, TestPlan};
-use contract::Rule;
 use serde_json::json;
 
 use super::proxy::{self, Flaw, ProxiedResponse};
@@ -47,26 +46,6 @@ fn the_requirements_of_0_1_0_are_these() {
     let ids: Vec<_> = Requirement::ALL.iter().map(|it| it.id()).collect();
     let frozen: Vec<_> = include_str!("requirements-0.1.0.txt").lines().collect();
     assert_eq!(ids, frozen);
-}
-
-#[test]
-fn every_rule_of_the_catalogue_is_a_requirement_as_it_stands_or_left_out_for_a_reason() {
-    let reasons = include_str!("rules-left-out.txt").lines();
-    let reasons: Vec<_> = reasons.filter_map(|line| line.split_once(": ")).collect();
-    let mut left_out = Vec::new();
-    for rule in Rule::ALL {
-        match Requirement::ALL.iter().find(|it| it.id() == rule.id()) {
-            Some(requirement) => {
-                assert_eq!(requirement.law().to_string(), rule.source().to_string());
-                assert_eq!(requirement.sentence(), rule.sentence());
-            }
-            None => left_out.push(rule.id()),
-        }
-    }
-    assert_eq!(
-        left_out,
-        reasons.iter().map(|(id, _)| *id).collect::<Vec<_>>()
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -302,7 +302,7 @@ flaws! {
         }));
     BodyDuplicateField: "accepts a field twice"
         => serves(|_, it| String::from_utf8_lossy(&it.body).matches("\"client_id\":").count() == 2);
-    SecretBesideBody: "overlooks a secret in a URL"
+    RequestSecretBesideBody: "overlooks a secret in a URL"
         => serves(|_, it| has_secret_in_url(it) && !it.text("client_secret").is_empty());
     AuthorizeCallback: "says in the legacy callback who issued the code"
         => responds(|_, response| {
@@ -334,7 +334,7 @@ flaws! {
         => serves(|memory, it| memory.age(&it.text("code")) >= 60);
     TokenPrefix: "issues tokens with another prefix"
         => prefixes("tok_");
-    SubjectForm: "has subjects of another form"
+    ProfileSubjectForm: "has subjects of another form"
         => profiles(|profile| {
             let subject = profile["subject"].as_str().unwrap_or_default();
             profile["subject"] = subject.replace("sub_", "user_").into();
