@@ -9,15 +9,16 @@
 //!
 //! In the order of the imports: a module uses only those above it.
 //!
-//! - `clock`, `random`: the time and the randomness; `labels`: the labels of sign-ins.
+//! - `system`: the time and the randomness; `expiring_store`: what expires, in bounds.
 //! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
 //! - [`users`], [`misbehaviour`], `script`: the course of a sign-in: its user, and its
 //!   misbehaviour.
 //! - `http`: requests, responses and the server, on wiremock; the transport, for
 //!   deliveries that no HTTP server makes.
-//! - [`journal`]: the last requests of a provider.
-//! - `backend_calls`: the last calls of backends, each with its sign-in and its ID token.
-//! - `provider`: the parts that both providers share: context, sign-in page, stores, PKCE.
+//! - [`journal`]: the last requests of a provider, and the last calls of backends, each with
+//!   its sign-in and its ID token.
+//! - `provider`: the parts that both providers share, which know neither: context, sign-in
+//!   page, PKCE.
 //! - `google`, `github`: the endpoints of one provider each.
 //! - `upstream`: the handles of a running mock.
 //!
@@ -25,7 +26,7 @@
 //!
 //! 1. Only `http` sees wiremock. An endpoint turns a `Request` into a `Response` and knows
 //!    nothing else of HTTP.
-//! 2. The system's time is read in `clock` alone, randomness in `random` alone.
+//! 2. The system's time and randomness are read in `system` alone.
 //! 3. A value that is valid once is taken, never read and then removed.
 //! 4. Nothing grows without bound: stores, journal, a request and the requests that
 //!    wiremock keeps have a maximum size.
@@ -33,9 +34,8 @@
 //! 6. A request that the real provider refuses is refused; a misbehaviour happens only
 //!    after a request passed every check.
 
-mod clock;
-mod labels;
-mod random;
+mod expiring_store;
+mod system;
 
 pub mod settings;
 pub mod users;
@@ -43,8 +43,19 @@ pub mod users;
 pub mod misbehaviour;
 mod script;
 
-mod backend_calls;
-mod http;
+mod http {
+    mod request;
+    mod response;
+
+    mod server;
+    mod transport;
+    mod whole_request;
+
+    pub(crate) use request::{Params, Request};
+    pub(crate) use response::{Delivery, Response};
+    pub(crate) use server::Server;
+}
+
 pub mod journal;
 mod provider;
 
@@ -53,12 +64,10 @@ mod google;
 
 mod upstream;
 
-pub use backend_calls::BackendCall;
-pub use clock::Clock;
-pub use google::{IdTokenCheck, IdTokenReport};
-pub use labels::Labels;
+pub use journal::{BackendCall, IdTokenCheck, IdTokenReport};
 pub use misbehaviour::Misbehaviour;
 pub use script::{Next, QueueError, Queued};
-pub use settings::{Client, Clients, Iss, Mode, Provider, Settings, Unconfirmed};
+pub use settings::{Client, Clients, Iss, Labels, Mode, Provider, Settings, Unconfirmed};
+pub use system::Clock;
 pub use upstream::{MockUpstream, StartError, Upstream};
 pub use users::User;

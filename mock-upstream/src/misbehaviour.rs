@@ -2,10 +2,9 @@
 //!
 //! The module `table` lists them all; the page, the control API and the Rust handle read
 //! it. Each one is carried out where the good response is made, or in `provider::corrupt`
-//! if both providers misbehave alike.
+//! if both providers misbehave alike. A row of the table without its behaviour compiles, and
+//! fails the test that plays each row at each of its providers: it would change nothing.
 
-mod description;
-mod ending;
 mod table;
 
 use std::sync::LazyLock;
@@ -13,7 +12,7 @@ use std::sync::LazyLock;
 pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
-pub(crate) use ending::Ending;
+use crate::expiring_store::HeapSize;
 
 /// A name that is not a misbehaviour of this provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +22,17 @@ impl Misbehaviour {
     /// The misbehaviours of `provider`, in the order of its page.
     #[must_use]
     pub fn of(provider: Provider) -> &'static [Self] {
-        static GOOGLE: LazyLock<Vec<Misbehaviour>> =
-            LazyLock::new(|| Misbehaviour::all_at(Provider::Google));
-        static GITHUB: LazyLock<Vec<Misbehaviour>> =
-            LazyLock::new(|| Misbehaviour::all_at(Provider::GitHub));
+        static BY_PROVIDER: LazyLock<[Vec<Misbehaviour>; 2]> = LazyLock::new(|| {
+            Provider::ALL.map(|provider| {
+                let all = Misbehaviour::ALL.iter().copied();
+                all.filter(|known| known.row().description.at(provider).is_some())
+                    .collect()
+            })
+        });
+        let [google, github] = &*BY_PROVIDER;
         match provider {
-            Provider::Google => &GOOGLE,
-            Provider::GitHub => &GITHUB,
+            Provider::Google => google,
+            Provider::GitHub => github,
         }
     }
 
@@ -71,24 +74,6 @@ impl Misbehaviour {
         self.row().error
     }
 
-    /// The misbehaviours of `provider` that end a login with `error`, by group, without
-    /// empty groups.
-    pub(crate) fn ending_with(
-        provider: Provider,
-        error: Option<&'static str>,
-    ) -> Vec<(Group, Vec<Self>)> {
-        let of_group = |group| {
-            let all = Self::of(provider).iter().copied();
-            let is_of_both = |known: &Self| known.group() == group && known.error() == error;
-            all.filter(is_of_both).collect()
-        };
-        Group::ALL
-            .iter()
-            .map(|&group| (group, of_group(group)))
-            .filter(|(_, known): &(_, Vec<_>)| !known.is_empty())
-            .collect()
-    }
-
     /// The misbehaviours of `provider` that its page offers first, with their captions.
     pub(crate) fn common(provider: Provider) -> &'static [(&'static str, Self)] {
         match provider {
@@ -110,10 +95,40 @@ impl Misbehaviour {
             ],
         }
     }
+}
 
-    fn all_at(provider: Provider) -> Vec<Self> {
-        let exists = |known: &Self| known.row().description.at(provider).is_some();
-        Self::ALL.iter().copied().filter(exists).collect()
+impl HeapSize for Misbehaviour {}
+
+/// The misbehaviours of a provider with which a login ends alike; the sign-in page groups
+/// them so.
+pub(crate) struct Ending {
+    /// The error that the login ends with; `None` if it succeeds.
+    pub(crate) error: Option<&'static str>,
+    /// The groups that are not empty.
+    pub(crate) groups: Vec<(Group, Vec<Misbehaviour>)>,
+}
+
+impl Ending {
+    /// The ends that `provider` can cause, in the order in which their first misbehaviours
+    /// are in the table; success is the last one.
+    pub(crate) fn all_at(provider: Provider) -> Vec<Self> {
+        let mut errors = Vec::new();
+        for misbehaviour in Misbehaviour::of(provider) {
+            if !errors.contains(&misbehaviour.error()) {
+                errors.push(misbehaviour.error());
+            }
+        }
+        errors.sort_by_key(Option::is_none);
+        let endings = errors.into_iter().map(|error| {
+            let all = Misbehaviour::of(provider).iter().copied();
+            let all: Vec<_> = all.filter(|known| known.error() == error).collect();
+            let groups = all.chunk_by(|one, next| one.group() == next.group());
+            Self {
+                error,
+                groups: groups.map(|it| (it[0].group(), it.to_vec())).collect(),
+            }
+        });
+        endings.collect()
     }
 }
 
@@ -121,10 +136,8 @@ impl std::error::Error for UnknownMisbehaviour {}
 
 impl std::fmt::Display for UnknownMisbehaviour {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = Misbehaviour::of(self.0)
-            .iter()
-            .map(|known| known.name())
-            .collect();
+        let names = Misbehaviour::of(self.0).iter().map(|known| known.name());
+        let names: Vec<_> = names.collect();
         write!(f, "{} can misbehave as: {}", self.0, names.join(", "))
     }
 }

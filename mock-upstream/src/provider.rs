@@ -1,27 +1,19 @@
-//! The parts that both providers share: the context of a running provider, the sign-in
-//! page, the stores of codes and tokens, PKCE, the methods of a path, and the
-//! misbehaviours of a token endpoint.
+//! The parts that both providers share, which know neither of them: the context of a running
+//! provider, its stores, PKCE, the sign-in page, and the misbehaviours of a token endpoint.
+//! Here: the endpoints of a provider, and the methods of a path.
 
-mod account_form;
-mod context;
-mod controls;
-pub(crate) mod corrupt;
-mod expiring_store;
-mod heap_size;
+pub(crate) mod context;
+
+pub(crate) mod authorization;
 pub(crate) mod pages;
-mod pkce;
 mod remembered;
-pub(crate) mod routes;
 pub(crate) mod sign_in;
 
-pub(crate) use context::{ProviderContext, SharedSettings};
-pub(crate) use expiring_store::ExpiringStore;
-pub(crate) use heap_size::HeapSize;
-pub(crate) use pkce::Challenge;
-pub(crate) use routes::Route;
+pub(crate) mod corrupt;
 
-use crate::google::IdTokenReport;
+use crate::Provider;
 use crate::http::{Request, Response};
+use crate::journal::{IdTokenReport, Recipient};
 
 /// The endpoints of one provider, with the codes and tokens that they issued.
 pub(crate) trait Endpoints: Send + Sync {
@@ -33,6 +25,9 @@ pub(crate) trait Endpoints: Send + Sync {
         None
     }
 
+    /// Rotates the keys by one step, if it has any.
+    fn rotate_keys(&self) {}
+
     /// The URLs that a client is configured with, by what they are.
     fn urls(&self) -> Vec<(&'static str, String)>;
 
@@ -43,9 +38,33 @@ pub(crate) trait Endpoints: Send + Sync {
     fn reset(&self);
 }
 
-/// The client that gets an ID token, and what came with the token or asked for it.
-pub(crate) struct Recipient<'a> {
-    pub(crate) client_id: &'a str,
-    pub(crate) nonce: Option<&'a str>,
-    pub(crate) access_token: Option<&'a str>,
+/// A method of a path, and the response to it.
+pub(crate) type Route<P> = (&'static str, fn(&P, &Request) -> Response);
+
+/// Responds by one of the routes of the request's path, HEAD by that of GET: the server
+/// leaves the body out (RFC 9110, section 9.3.2).
+pub(crate) fn respond_by<P>(
+    routes: &[Route<P>],
+    provider: Provider,
+    endpoints: &P,
+    request: &Request,
+) -> Response {
+    let method = match request.is_head() {
+        true => "GET",
+        false => request.method(),
+    };
+    match routes.iter().find(|(known, _)| *known == method) {
+        Some((_, respond)) => respond(endpoints, request),
+        None if routes.is_empty() => pages::not_found(provider),
+        None => pages::method_not_allowed(provider, &allowed(routes)),
+    }
+}
+
+/// The value of `Allow`.
+fn allowed<P>(routes: &[Route<P>]) -> String {
+    let names = routes.iter().map(|(method, _)| match *method {
+        "GET" => "GET, HEAD",
+        other => other,
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,6 @@
 //! The course of one sign-in: the user, and the misbehaviour if there is one.
 
+use crate::expiring_store::HeapSize;
 use crate::misbehaviour::UnknownMisbehaviour;
 use crate::users::{InvalidUser, ada};
 use crate::{Misbehaviour, Provider, User};
@@ -89,6 +90,12 @@ impl SignInScript {
             user,
             misbehaviour: Some(misbehaviour),
         }
+    }
+}
+
+impl HeapSize for SignInScript {
+    fn heap_bytes(&self) -> usize {
+        self.user.heap_bytes()
     }
 }
 

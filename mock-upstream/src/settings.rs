@@ -1,21 +1,18 @@
 //! The settings that a mock upstream starts with: the addresses, the registered clients,
-//! the clock, and the doubtful facts about the real providers.
+//! the clock, the labels of sign-ins, and the doubtful facts about the real providers.
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
 
 mod client;
-mod provider;
-mod switches;
-mod unconfirmed;
 
 pub(crate) use client::RedirectUri;
 pub use client::{Client, Clients, InvalidClient};
-pub use provider::{Provider, UnknownProvider};
-pub use switches::{Iss, Mode, UnknownValue};
-pub use unconfirmed::{IssuerForm, Unconfirmed};
 
+use crate::Clock;
 use crate::users::KnownUsers;
-use crate::{Clock, Labels};
 
 /// Everything that a [`MockUpstream`](crate::MockUpstream) starts with.
 #[derive(Clone, Debug)]
@@ -46,6 +43,13 @@ impl Settings {
             clock: Clock::system(),
             users: KnownUsers::default(),
             labels: Labels::none(),
+        }
+    }
+
+    pub(crate) fn of(&self, provider: Provider) -> &ProviderSettings {
+        match provider {
+            Provider::Google => &self.google,
+            Provider::GitHub => &self.github,
         }
     }
 }
@@ -84,6 +88,227 @@ impl ProviderSettings {
             iss: Iss::On,
             hourly_calls: None,
             unconfirmed: Unconfirmed::default(),
+        }
+    }
+}
+
+/// One of the two imitated providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Provider {
+    /// Google: OpenID Connect, with ID tokens.
+    Google,
+    /// GitHub: OAuth 2.0, with a REST API and no ID tokens.
+    GitHub,
+}
+
+/// A name that is neither `google` nor `github`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a provider is `google` or `github`")]
+pub struct UnknownProvider;
+
+impl Provider {
+    /// Both providers, in the order in which the project lists them.
+    pub const ALL: [Self; 2] = [Self::Google, Self::GitHub];
+
+    /// The name in addresses and configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Google => "google",
+            Self::GitHub => "github",
+        }
+    }
+
+    /// The name as the provider writes it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Google => "Google",
+            Self::GitHub => "GitHub",
+        }
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+impl FromStr for Provider {
+    type Err = UnknownProvider;
+
+    fn from_str(name: &str) -> Result<Self, UnknownProvider> {
+        Self::ALL
+            .into_iter()
+            .find(|provider| provider.name() == name)
+            .ok_or(UnknownProvider)
+    }
+}
+
+/// The way in which a sign-in is answered while the queue is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A page lets the browser's user choose an account. A queued entry is still used
+    /// first, without the page, so that tests can script an interactive stack too.
+    Interactive,
+    /// The default user signs in, without a page.
+    Automatic,
+}
+
+/// The callbacks that carry `iss` (RFC 9207). Both providers rolled it out and back in
+/// 2026.
+///
+/// Metadata announces `iss` under [`Iss::Errors`] alone: only then does every callback
+/// carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iss {
+    /// Every success.
+    On,
+    /// None.
+    Off,
+    /// Every success and every error.
+    Errors,
+}
+
+/// A value that the setting does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("valid: {0}")]
+pub struct UnknownValue(&'static str);
+
+impl Mode {
+    /// The name that it is parsed from: `interactive`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Automatic => "automatic",
+        }
+    }
+}
+
+impl Iss {
+    /// The name that it is parsed from: `errors`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Errors => "errors",
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownValue;
+
+    fn from_str(value: &str) -> Result<Self, UnknownValue> {
+        let mut all = [Self::Interactive, Self::Automatic].into_iter();
+        let known = all.find(|it| it.name() == value);
+        known.ok_or(UnknownValue("`interactive`, `automatic`"))
+    }
+}
+
+impl FromStr for Iss {
+    type Err = UnknownValue;
+
+    fn from_str(value: &str) -> Result<Self, UnknownValue> {
+        let mut all = [Self::On, Self::Off, Self::Errors].into_iter();
+        let known = all.find(|it| it.name() == value);
+        known.ok_or(UnknownValue("`on`, `off`, `errors`"))
+    }
+}
+
+/// A function from the `state` of an authorization request to the label of its sign-in.
+///
+/// The mock knows one client. A program that signs users in for several of its own labels
+/// its sign-ins, and [queues entries for a label](crate::Upstream::queue_for).
+#[derive(Clone)]
+pub struct Labels(Arc<LabelOf>);
+
+type LabelOf = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Labels {
+    /// Labels that `label_of` gives, once for each sign-in.
+    pub fn new(label_of: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(label_of))
+    }
+
+    /// No sign-in has a label.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(|_| None)
+    }
+
+    /// The label of the sign-in with this `state`.
+    pub(crate) fn of(&self, state: &str) -> Option<String> {
+        (self.0)(state)
+    }
+}
+
+impl fmt::Debug for Labels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Labels")
+    }
+}
+
+/// Facts about the real providers that no source confirms, each with the likelier answer as
+/// its default. A broker must work with either answer; a test shows that by choosing the
+/// other one.
+#[derive(Clone, Copy, Debug)]
+pub struct Unconfirmed {
+    /// The lifetime of Google's codes. A developer's note has "about a minute".
+    pub google_code_lifetime_seconds: u32,
+    /// Google's description of a code that was used or has expired. Older texts have
+    /// "Code was already redeemed.".
+    pub google_used_code: &'static str,
+    /// The `max-age` of Google's key set; it varies.
+    pub google_keys_max_age_seconds: u32,
+    /// Whether Google's discovery document announces `iss` while all callbacks carry
+    /// it. In February 2026 it did not.
+    pub google_announces_iss: bool,
+    /// Whether the header of Google's ID token has `typ`.
+    pub google_id_token_typ: bool,
+    /// The spelling of `iss` in Google's ID token. Google does not document when it
+    /// uses the older one.
+    pub google_id_token_issuer: IssuerForm,
+    /// Google's error for `prompt=none` without a signed-in user:
+    /// `interaction_required` or `login_required`.
+    pub google_prompt_none_error: &'static str,
+    /// The status of GitHub's `invalid_grant` for a missing verifier.
+    pub github_missing_verifier_status: u16,
+    /// GitHub's error for a wrong verifier.
+    pub github_wrong_verifier_error: &'static str,
+    /// The status with which GitHub hides what a token's scopes do not show: 404 or 403.
+    pub github_hidden_status: u16,
+    /// Whether GitHub lists scopes in the headers of its REST API.
+    pub github_scope_headers: bool,
+}
+
+/// The spelling of Google's issuer in an ID token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssuerForm {
+    /// The issuer's URL.
+    Url,
+    /// The URL without its scheme: the "legacy implementations" of Google's
+    /// reference.
+    WithoutScheme,
+}
+
+impl Default for Unconfirmed {
+    fn default() -> Self {
+        Self {
+            google_code_lifetime_seconds: 60,
+            google_used_code: "Bad Request",
+            google_keys_max_age_seconds: 24_442,
+            google_announces_iss: false,
+            google_id_token_typ: true,
+            google_id_token_issuer: IssuerForm::Url,
+            google_prompt_none_error: "interaction_required",
+            github_missing_verifier_status: 200,
+            github_wrong_verifier_error: "bad_verification_code",
+            github_hidden_status: 404,
+            github_scope_headers: true,
         }
     }
 }

@@ -5,22 +5,21 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use crate::backend_calls::BackendCall;
 use crate::github::GitHub;
-use crate::google::{Google, KeyRing};
+use crate::google::Google;
 use crate::http::{Request, Server};
-use crate::journal::Entry;
-use crate::provider::{Endpoints, ProviderContext, SharedSettings, pages};
+use crate::journal::{BackendCall, Entry, Recipient};
+use crate::provider::context::ProviderContext;
+use crate::provider::{Endpoints, pages};
 use crate::script::{QueueError, Queued};
-use crate::settings::ProviderSettings;
 use crate::users::UnknownKey;
 use crate::{Iss, Misbehaviour, Mode, Next, Provider, Settings, User};
 
 /// Both providers, which run until this is dropped.
+#[derive(Debug)]
 pub struct MockUpstream {
     google: Upstream,
     github: Upstream,
-    google_keys: Arc<KeyRing>,
 }
 
 /// The reason why a mock upstream did not start.
@@ -45,30 +44,9 @@ impl MockUpstream {
     ///
     /// Fails if an address cannot be listened on; the error names it.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
-        let google_keys = Arc::new(KeyRing::new());
-        let keys = Arc::clone(&google_keys);
-        let Settings {
-            google,
-            github,
-            clock,
-            users,
-            labels,
-        } = settings;
-        let shared = SharedSettings {
-            clock,
-            users,
-            labels,
-        };
         Ok(Self {
-            google: Upstream::start(Provider::Google, google, shared.clone(), |context| {
-                Arc::new(Google::new(context, keys))
-            })
-            .await?,
-            github: Upstream::start(Provider::GitHub, github, shared, |context| {
-                Arc::new(GitHub::new(context))
-            })
-            .await?,
-            google_keys,
+            google: Upstream::start(Provider::Google, &settings).await?,
+            github: Upstream::start(Provider::GitHub, &settings).await?,
         })
     }
 
@@ -96,7 +74,7 @@ impl MockUpstream {
     /// Rotates Google's keys by one step: either a third key joins the two and signs from
     /// now on, or the oldest of three is removed.
     pub fn rotate_google_keys(&self) {
-        self.google_keys.rotate();
+        self.google.endpoints.rotate_keys();
     }
 
     /// Sets the URL of the app to which pages lead whose sign-in is over; the first call
@@ -125,13 +103,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    async fn start(
-        provider: Provider,
-        settings: ProviderSettings,
-        shared: SharedSettings,
-        endpoints: impl FnOnce(Arc<ProviderContext>) -> Arc<dyn Endpoints>,
-    ) -> Result<Self, StartError> {
-        let address = settings.listen;
+    async fn start(provider: Provider, settings: &Settings) -> Result<Self, StartError> {
+        let address = settings.of(provider).listen;
         let failed = |source| StartError::Listen {
             provider,
             address,
@@ -139,11 +112,11 @@ impl Upstream {
         };
         let listener = TcpListener::bind(address).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let url = settings.url.clone();
-        let url = url.unwrap_or_else(|| format!("http://{address}"));
-        let context = ProviderContext::new(provider, url, settings, shared);
-        let context = Arc::new(context);
-        let endpoints = endpoints(Arc::clone(&context));
+        let context = Arc::new(ProviderContext::new(provider, address, settings));
+        let endpoints: Arc<dyn Endpoints> = match provider {
+            Provider::Google => Arc::new(Google::new(Arc::clone(&context))),
+            Provider::GitHub => Arc::new(GitHub::new(Arc::clone(&context))),
+        };
         let server = serve(listener, Arc::clone(&context), Arc::clone(&endpoints));
         Ok(Self {
             context,
@@ -270,7 +243,7 @@ impl Upstream {
     /// secrets.
     #[must_use]
     pub fn backend_calls(&self) -> Vec<Arc<BackendCall>> {
-        self.context.backend_calls.list()
+        self.context.journal.calls()
     }
 
     /// The bytes that pending sign-ins, codes and tokens take; bounded, however many
@@ -286,16 +259,6 @@ impl Upstream {
         self.endpoints.reset();
         self.context.controls.reset();
         self.context.journal.clear();
-        self.context.backend_calls.clear();
-    }
-}
-
-impl fmt::Debug for MockUpstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockUpstream")
-            .field("google", &self.google)
-            .field("github", &self.github)
-            .finish_non_exhaustive()
     }
 }
 
@@ -319,10 +282,10 @@ async fn serve(
             Some(name) => pages::unclear_header(context.provider, name),
             None => endpoints.respond(request),
         };
-        context.record(request, &response);
         let now_ms = context.now_ms();
-        let calls = &context.backend_calls;
-        calls.record(now_ms, request, &response, &*endpoints);
+        let report =
+            |token: &str, recipient: &Recipient<'_>| endpoints.id_token_report(token, recipient);
+        context.journal.record(now_ms, request, &response, report);
         response
     };
     Server::start(listener, handler).await

@@ -1,10 +1,11 @@
-//! The authorization request: its checks, and the redirects back to the client.
+//! The authorization request: its checks, its scopes, and the redirects back to the client.
 
-use super::scopes::Scopes;
+use std::collections::BTreeSet;
+
+use crate::expiring_store::HeapSize;
 use crate::http::Params;
+use crate::provider::authorization::{self, Challenge, Details};
 use crate::provider::pages::Permission;
-use crate::provider::sign_in::CheckedRequest;
-use crate::provider::{Challenge, HeapSize};
 use crate::settings::RedirectUri;
 use crate::{Client, Clients};
 
@@ -12,15 +13,10 @@ use crate::{Client, Clients};
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#";
 
 /// An authorization request that passed every check.
-pub(super) struct AuthorizationRequest {
-    pub(super) client: Client,
-    pub(super) redirect_uri: RedirectUri,
-    pub(super) scopes: Scopes,
-    pub(super) challenge: Option<Challenge>,
-    /// Whether the client asks for the account picker, by `prompt=select_account`.
-    selects_account: bool,
-    state: Option<String>,
-}
+pub(super) type AuthorizationRequest = authorization::AuthorizationRequest<Scopes>;
+
+/// The grant that a code stands for.
+pub(super) type Grant = authorization::Grant<Scopes>;
 
 /// The reason why a request is refused.
 pub(super) enum Refusal<'a> {
@@ -40,31 +36,30 @@ pub(super) struct CallbackError<'a> {
     description: &'static str,
 }
 
-impl AuthorizationRequest {
-    pub(super) fn parse<'a>(query: &'a Params, clients: &Clients) -> Result<Self, Refusal<'a>> {
-        let client = query.get("client_id").and_then(|id| clients.find(id));
-        let client = client.ok_or(Refusal::UnknownClient)?;
-        let redirect_uri = redirect_uri(query, &client)?;
-        Ok(Self {
-            client,
-            challenge: challenge(query, &redirect_uri).map_err(Refusal::Callback)?,
-            redirect_uri,
-            scopes: Scopes::parse(query.get("scope").unwrap_or_default()),
-            selects_account: query.get("prompt") == Some("select_account"),
-            state: query.get("state").map(str::to_owned),
-        })
-    }
+/// Reads an authorization request and checks it.
+pub(super) fn parse<'a>(
+    query: &'a Params,
+    clients: &Clients,
+) -> Result<AuthorizationRequest, Refusal<'a>> {
+    let client = query.get("client_id").and_then(|id| clients.find(id));
+    let client = client.ok_or(Refusal::UnknownClient)?;
+    let redirect_uri = redirect_uri(query, &client)?;
+    Ok(AuthorizationRequest {
+        client,
+        challenge: challenge(query, &redirect_uri)?,
+        redirect_uri,
+        state: query.get("state").map(str::to_owned),
+        wants_page: query.get("prompt") == Some("select_account"),
+        details: Scopes::parse(query.get("scope").unwrap_or_default()),
+    })
+}
 
+impl AuthorizationRequest {
     /// The callback with a code.
     pub(super) fn success(&self, code: &str, iss: Option<&str>) -> String {
         let params = [("code", code)].into_iter().chain(self.state_param());
         let iss = iss.map(|iss| ("iss", iss));
         self.redirect_uri.with_params(params.chain(iss))
-    }
-
-    /// The callback with the state alone.
-    pub(super) fn state_alone(&self) -> String {
-        self.redirect_uri.with_params(self.state_param())
     }
 
     pub(super) fn denied(&self) -> CallbackError<'_> {
@@ -84,10 +79,6 @@ impl AuthorizationRequest {
             error,
             description,
         }
-    }
-
-    fn state_param(&self) -> Option<(&'static str, &str)> {
-        Some(("state", self.state.as_deref()?))
     }
 }
 
@@ -131,48 +122,69 @@ fn redirect_uri<'a>(query: &'a Params, client: &Client) -> Result<RedirectUri, R
 fn challenge<'a>(
     query: &'a Params,
     redirect_uri: &RedirectUri,
-) -> Result<Option<Challenge>, CallbackError<'a>> {
-    let method = query.get("code_challenge_method");
-    Challenge::parse(query.get("code_challenge"), method).map_err(|_| CallbackError {
-        redirect_uri: redirect_uri.clone(),
-        state: query.get("state"),
-        error: "invalid_request",
-        description: "The code_challenge must be 43 characters and the code_challenge_method S256.",
+) -> Result<Option<Challenge>, Refusal<'a>> {
+    Challenge::of(query).map_err(|_| {
+        Refusal::Callback(CallbackError {
+            redirect_uri: redirect_uri.clone(),
+            state: query.get("state"),
+            error: "invalid_request",
+            description: "The code_challenge must be 43 characters and the code_challenge_method S256.",
+        })
     })
 }
 
-impl CheckedRequest for AuthorizationRequest {
-    fn client(&self) -> &Client {
-        &self.client
-    }
+/// The requested scopes. Unknown names are kept: GitHub has dozens.
+#[derive(Clone)]
+pub(super) struct Scopes(BTreeSet<String>);
 
-    fn redirect_uri(&self) -> &RedirectUri {
-        &self.redirect_uri
-    }
+/// The approximate size of an entry of the set beside its text.
+const ENTRY_BYTES: usize = 64;
 
-    fn state(&self) -> Option<&str> {
-        self.state.as_deref()
-    }
-
-    fn permissions(&self) -> Vec<Permission> {
-        self.scopes.permissions()
-    }
-
-    fn wants_page(&self) -> bool {
-        self.selects_account
+impl HeapSize for Scopes {
+    fn heap_bytes(&self) -> usize {
+        self.0.iter().map(|scope| scope.len() + ENTRY_BYTES).sum()
     }
 }
 
-impl HeapSize for AuthorizationRequest {
-    fn heap_bytes(&self) -> usize {
-        let Self {
-            client,
-            redirect_uri,
-            scopes,
-            state,
-            ..
-        } = self;
-        let sent = scopes.heap_bytes() + state.heap_bytes();
-        client.heap_bytes() + redirect_uri.heap_bytes() + sent
+impl Scopes {
+    pub(super) fn parse(list: &str) -> Self {
+        let is_separator = |character: char| character == ',' || character.is_whitespace();
+        let names = list.split(is_separator).filter(|name| !name.is_empty());
+        Self(names.map(str::to_owned).collect())
+    }
+
+    /// Whether `/user` shows the private part of the account.
+    pub(super) fn allow_private_profile(&self) -> bool {
+        self.contain("read:user")
+    }
+
+    pub(super) fn allow_emails(&self) -> bool {
+        self.contain("user:email")
+    }
+
+    pub(super) fn joined(&self, separator: &str) -> String {
+        let names: Vec<_> = self.0.iter().map(String::as_str).collect();
+        names.join(separator)
+    }
+
+    /// Whether `scope` was requested, alone or as a part of `user`.
+    fn contain(&self, scope: &str) -> bool {
+        self.0.contains(scope) || self.0.contains("user")
+    }
+}
+
+impl Details for Scopes {
+    /// In the words of GitHub's page; an unknown scope by its name.
+    fn permissions(&self) -> Vec<Permission> {
+        let permission = |scope: &String| Permission {
+            text: match scope.as_str() {
+                "user:email" => "See your e-mail addresses".to_owned(),
+                "read:user" => "See your profile".to_owned(),
+                "user" => "See and change your profile".to_owned(),
+                other => other.to_owned(),
+            },
+            scope: scope.clone(),
+        };
+        self.0.iter().map(permission).collect()
     }
 }

@@ -3,10 +3,12 @@
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::state::{Access, GitHub, Grant};
-use crate::http::{Params, Request, Response};
+use super::request::Grant;
+use super::state::{Access, GitHub};
+use crate::Misbehaviour;
+use crate::http::{Request, Response};
 use crate::provider::{corrupt, pages};
-use crate::{Misbehaviour, Unconfirmed, random};
+use crate::system::{ALPHANUMERIC, random_string};
 
 /// The page that explains an error; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
@@ -25,15 +27,28 @@ struct ErrorResponse {
     error_uri: String,
 }
 
-/// The reason for an error.
-enum Refusal {
-    WrongClient,
-    BadCode,
-    RedirectUriMismatch,
-    MissingVerifier(u16),
-    WrongVerifier(&'static str),
-    UnverifiedUserEmail,
-}
+/// The reason for an error: its name and its description.
+struct Refusal(&'static str, &'static str);
+
+const WRONG_CLIENT: Refusal = Refusal(
+    "incorrect_client_credentials",
+    "The client_id and/or client_secret passed are incorrect.",
+);
+const BAD_CODE: Refusal = Refusal("bad_verification_code", BAD_CODE_DESCRIPTION);
+const OTHER_REDIRECT_URI: Refusal = Refusal(
+    "redirect_uri_mismatch",
+    "The redirect_uri MUST match the registered callback URL for this application.",
+);
+const UNVERIFIED_USER_EMAIL: Refusal = Refusal(
+    "unverified_user_email",
+    "The user must have a verified primary email.",
+);
+const NO_VERIFIER: Refusal = Refusal(
+    "invalid_grant",
+    "A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier.",
+);
+
+const BAD_CODE_DESCRIPTION: &str = "The code passed is incorrect or expired.";
 
 /// The encoding of a response: a form, unless the client accepts JSON.
 #[derive(Clone, Copy)]
@@ -47,40 +62,49 @@ impl GitHub {
         let encoding = Encoding::of(request);
         match self.redeem(request) {
             Ok(grant) => self.token_response(grant, encoding),
-            Err(refusal) => refusal.response(encoding),
+            Err((status, refusal)) => refusal.response(encoding).with_status(status),
         }
     }
 
     /// Takes the code. A later refusal does not restore it: it is unknown whether GitHub
-    /// keeps its own, and a client has no reason to retry.
-    fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
-        let client_id = self.authenticate(request)?;
+    /// keeps its own, and a client has no reason to retry. An error has the status 200, as far
+    /// as it is known.
+    fn redeem(&self, request: &Request) -> Result<Grant, (u16, Refusal)> {
+        let client_id = self.authenticate(request).ok_or((200, WRONG_CLIENT))?;
         let params = request.form_or_json();
         let code = params.get("code").unwrap_or_default();
-        let grant = self.codes.take(code, self.context.now_ms());
-        grant
-            .filter(|grant| grant.request.client.client_id() == client_id)
-            .ok_or(Refusal::BadCode)?
-            .checked(params, &self.context.unconfirmed)
+        let grant = self
+            .sign_ins
+            .redeem(code, &client_id, self.context.now_ms())
+            .ok_or((200, BAD_CODE))?;
+        let registered = grant.request.redirect_uri.as_str();
+        if params
+            .get("redirect_uri")
+            .is_some_and(|it| it != registered)
+        {
+            return Err((200, OTHER_REDIRECT_URI));
+        }
+        let unconfirmed = &self.context.settings.unconfirmed;
+        match (&grant.request.challenge, params.get("code_verifier")) {
+            (Some(_), None) => Err((unconfirmed.github_missing_verifier_status, NO_VERIFIER)),
+            (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => {
+                let error = unconfirmed.github_wrong_verifier_error;
+                Err((200, Refusal(error, BAD_CODE_DESCRIPTION)))
+            }
+            _ => Ok(grant),
+        }
     }
 
     /// Accepts HTTP Basic, which is not documented and which many clients use, and
     /// parameters in the body; returns the client's id.
-    fn authenticate(&self, request: &Request) -> Result<String, Refusal> {
-        let param = |name| {
-            request
-                .form_or_json()
-                .get(name)
-                .unwrap_or_default()
-                .to_owned()
-        };
+    fn authenticate(&self, request: &Request) -> Option<String> {
+        let params = request.form_or_json();
+        let param = |name| params.get(name).unwrap_or_default().to_owned();
         let (client_id, client_secret) = request
             .basic_credentials()
             .unwrap_or_else(|| (param("client_id"), param("client_secret")));
-        match self.context.clients.find(&client_id) {
-            Some(client) if client.has_secret(&client_secret) => Ok(client_id),
-            _ => Err(Refusal::WrongClient),
-        }
+        let client = self.context.settings.clients.find(&client_id)?;
+        client.has_secret(&client_secret).then_some(client_id)
     }
 
     fn token_response(&self, grant: Grant, encoding: Encoding) -> Response {
@@ -89,19 +113,19 @@ impl GitHub {
         let good = encoding.response(&self.issue_token(grant));
         match misbehaviour {
             Some(M::ServerError) => pages::server_error(self.context.provider, 500),
-            Some(M::TokenRefused) => Refusal::BadCode.response(encoding),
-            Some(M::UnverifiedUserEmail) => Refusal::UnverifiedUserEmail.response(encoding),
+            Some(M::TokenRefused) => BAD_CODE.response(encoding),
+            Some(M::UnverifiedUserEmail) => UNVERIFIED_USER_EMAIL.response(encoding),
             Some(other) => corrupt::token_response(other, self.context.provider, good),
             None => good,
         }
     }
 
     fn issue_token(&self, grant: Grant) -> TokenResponse {
-        let access_token = format!("gho_{}", random::alphanumeric(36));
-        let scope = grant.request.scopes.with_commas();
+        let access_token = format!("gho_{}", random_string(ALPHANUMERIC, 36));
+        let scope = grant.request.details.joined(",");
         let access = Access {
             user: grant.script.user,
-            scopes: grant.request.scopes,
+            scopes: grant.request.details,
             misbehaviour: grant.script.misbehaviour,
         };
         // GitHub's tokens do not expire, unless an app is configured otherwise.
@@ -114,66 +138,14 @@ impl GitHub {
     }
 }
 
-impl Grant {
-    /// The grant, if `params` have the redirect URI and the verifier of its request.
-    fn checked(self, params: &Params, unconfirmed: &Unconfirmed) -> Result<Self, Refusal> {
-        let registered = self.request.redirect_uri.as_str();
-        if params
-            .get("redirect_uri")
-            .is_some_and(|named| named != registered)
-        {
-            return Err(Refusal::RedirectUriMismatch);
-        }
-        match (&self.request.challenge, params.get("code_verifier")) {
-            (Some(_), None) => Err(Refusal::MissingVerifier(
-                unconfirmed.github_missing_verifier_status,
-            )),
-            (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => Err(
-                Refusal::WrongVerifier(unconfirmed.github_wrong_verifier_error),
-            ),
-            _ => Ok(self),
-        }
-    }
-}
-
 impl Refusal {
-    fn response(self, encoding: Encoding) -> Response {
-        let (error, error_description) = self.error_and_description();
-        let mut response = encoding.response(&ErrorResponse {
+    fn response(&self, encoding: Encoding) -> Response {
+        let Self(error, error_description) = *self;
+        encoding.response(&ErrorResponse {
             error,
             error_description,
             error_uri: format!("{ERROR_URI}{}", error.replace('_', "-")),
-        });
-        if let Self::MissingVerifier(status) = self {
-            response.status = status;
-        }
-        response
-    }
-
-    fn error_and_description(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::WrongClient => (
-                "incorrect_client_credentials",
-                "The client_id and/or client_secret passed are incorrect.",
-            ),
-            Self::BadCode => (
-                "bad_verification_code",
-                "The code passed is incorrect or expired.",
-            ),
-            Self::RedirectUriMismatch => (
-                "redirect_uri_mismatch",
-                "The redirect_uri MUST match the registered callback URL for this application.",
-            ),
-            Self::UnverifiedUserEmail => (
-                "unverified_user_email",
-                "The user must have a verified primary email.",
-            ),
-            Self::WrongVerifier(error) => (error, "The code passed is incorrect or expired."),
-            Self::MissingVerifier(_) => (
-                "invalid_grant",
-                "A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier.",
-            ),
-        }
+        })
     }
 }
 

@@ -1,18 +1,15 @@
 //! The authorization endpoint and its callback.
 
-use super::request::{AuthorizationRequest, Consent, Prompt};
-use super::state::{Google, Grant};
+use super::request::{self, AuthorizationRequest, Consent, Grant, Prompt};
+use super::state::{CODE_PREFIX, Google};
+use crate::Misbehaviour;
 use crate::http::{Request, Response};
 use crate::provider::sign_in::SignIn;
-use crate::script::SignInScript;
-use crate::{Misbehaviour, random};
-
-/// The start of every code. Its slash is not part of base64url.
-pub(super) const CODE_PREFIX: &str = "4/0A";
+use crate::system::{URL_SAFE, random_string};
 
 impl Google {
     pub(super) fn authorize(&self, http: &Request) -> Response {
-        let checked = match AuthorizationRequest::parse(http.query(), &self.context.clients) {
+        let checked = match request::parse(http.query(), &self.context.settings.clients) {
             Ok(request) => request,
             Err(refusal) => return refusal.page(),
         };
@@ -20,47 +17,33 @@ impl Google {
             // Only a browser that will follow begins a sign-in.
             return Response::html(200, String::new());
         }
-        match self.pending.begin(&self.context, http, checked) {
-            SignIn::Decided(request, script) => {
-                let consent = request.prompt.consent();
-                Response::found(self.callback(request, script, consent))
-            }
-            SignIn::Undecided(request) if request.prompt == Prompt::None => {
-                let error = self.context.unconfirmed.google_prompt_none_error;
+        match self.sign_ins.begin(&self.context, http, checked) {
+            SignIn::Decided(grant) => Response::found(self.callback(grant)),
+            SignIn::Undecided(request) if request.details.prompt == Prompt::None => {
+                let error = self.context.settings.unconfirmed.google_prompt_none_error;
                 Response::found(self.failure(&request, error))
             }
-            SignIn::Undecided(request) => self.pending.page(&self.context, http, request),
+            SignIn::Undecided(request) => self.sign_ins.page(&self.context, http, request),
         }
     }
 
     /// Receives the choice on the sign-in page.
     pub(super) fn choose(&self, http: &Request) -> Response {
-        match self.pending.choose(&self.context, http) {
-            Ok(chosen) => {
-                let callback = self.callback(chosen.request, chosen.script, Consent::OnThePage);
-                Response::see_other(callback).with_cookie(chosen.set_cookie)
-            }
-            Err(page) => page,
-        }
+        self.sign_ins.choose(&self.context, http, |mut grant| {
+            grant.request.details.consent = Consent::OnThePage;
+            self.callback(grant)
+        })
     }
 
-    fn callback(
-        &self,
-        request: AuthorizationRequest,
-        script: SignInScript,
-        consent: Consent,
-    ) -> String {
+    fn callback(&self, grant: Grant) -> String {
         use Misbehaviour as M;
-        match script.misbehaviour {
-            Some(M::Deny) => self.failure(&request, "access_denied"),
-            Some(M::ServerError) => self.failure(&request, "server_error"),
-            Some(M::TemporarilyUnavailable) => self.failure(&request, "temporarily_unavailable"),
+        let request = &grant.request;
+        match grant.script.misbehaviour {
+            Some(M::Deny) => self.failure(request, "access_denied"),
+            Some(M::ServerError) => self.failure(request, "server_error"),
+            Some(M::TemporarilyUnavailable) => self.failure(request, "temporarily_unavailable"),
             Some(M::NoCode) => request.state_alone(),
-            _ => self.success(Grant {
-                request,
-                script,
-                consent,
-            }),
+            _ => self.success(grant),
         }
     }
 
@@ -70,19 +53,13 @@ impl Google {
 
     /// Issues a code for `grant`.
     fn success(&self, grant: Grant) -> String {
-        let Grant {
-            request,
-            script,
-            consent,
-        } = &grant;
-        let code = format!("{CODE_PREFIX}{}", random::url_safe(70));
-        let iss = self
-            .context
-            .iss_of_success(&self.context.url, script.misbehaviour);
-        let callback = request.success(&code, *consent, iss, &script.user);
-        let lifetime_seconds = self.context.unconfirmed.google_code_lifetime_seconds;
-        let expires_ms = self.context.now_ms() + i64::from(lifetime_seconds) * 1000;
-        self.codes.put(code, grant, expires_ms);
+        let context = &self.context;
+        let code = format!("{CODE_PREFIX}{}", random_string(URL_SAFE, 70));
+        let iss = context.iss_of_success(&context.url, grant.script.misbehaviour);
+        let callback = grant.request.success(&code, iss, &grant.script.user);
+        let lifetime_seconds = context.settings.unconfirmed.google_code_lifetime_seconds;
+        let expires_ms = context.now_ms() + i64::from(lifetime_seconds) * 1000;
+        self.sign_ins.issue(code, grant, expires_ms);
         callback
     }
 }

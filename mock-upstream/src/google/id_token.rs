@@ -1,107 +1,126 @@
-//! The ID token and its claims.
+//! The ID token: its claims, and its signature. A misbehaviour changes the claims, or forges
+//! the signature.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::keys::Key;
-use super::scopes::{Scope, Scopes};
-use super::signature::sign;
-use super::state::Grant;
-use crate::provider::ProviderContext;
+use super::keys::{Key, rsa_key};
+use super::request::{Grant, Scope, Scopes};
+use crate::provider::context::ProviderContext;
 use crate::settings::IssuerForm;
-use crate::{Misbehaviour, Unconfirmed, User, random};
+use crate::system::{LOWER_HEX, URL_SAFE, random_string};
+use crate::{Misbehaviour, User};
 
 const LIFETIME_SECONDS: i64 = 3600;
 
-/// The claims of a token, and its misbehaviour.
-pub(super) struct IdToken<'a> {
-    claims: Claims<'a>,
-    misbehaviour: Option<Misbehaviour>,
-    unconfirmed: Unconfirmed,
+/// The id of a client that is not registered.
+const ANOTHER_CLIENT: &str = "another-client.apps.example";
+
+/// A clock skew that a client has to tolerate.
+const SKEW_SECONDS: i64 = 30;
+
+/// An RSA key that is never published.
+const UNPUBLISHED: &[u8] = include_bytes!("../../keys/unpublished.pem");
+
+/// An elliptic-curve key; all published keys are RSA keys.
+const ELLIPTIC: &[u8] = include_bytes!("../../keys/elliptic.pem");
+
+/// The ID token of a grant, signed with `key`.
+pub(super) fn id_token(
+    grant: &Grant,
+    context: &ProviderContext,
+    access_token: &str,
+    key: &Key,
+) -> String {
+    let claims = claims(grant, context, access_token);
+    let misbehaviour = grant.script.misbehaviour;
+    let claims = match misbehaviour {
+        Some(misbehaviour) => corrupt(misbehaviour, claims),
+        None => claims.to_string(),
+    };
+    let has_typ = context.settings.unconfirmed.google_id_token_typ;
+    sign(&claims, key, has_typ.then_some("JWT"), misbehaviour)
 }
 
-#[derive(Serialize)]
-struct Claims<'a> {
-    iss: &'a str,
-    azp: &'a str,
-    aud: &'a str,
-    sub: &'a str,
-    #[serde(flatten)]
-    scoped: ScopedClaims<'a>,
-    at_hash: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nonce: Option<&'a str>,
-    iat: i64,
-    exp: i64,
+fn claims(grant: &Grant, context: &ProviderContext, access_token: &str) -> Value {
+    let client_id = grant.request.client.client_id();
+    let details = &grant.request.details;
+    let issued_at = context.now_ms() / 1000;
+    let mut claims = members(json!({
+        "iss": issuer(context),
+        "azp": client_id,
+        "aud": client_id,
+        "sub": grant.script.user.id,
+    }));
+    claims.extend(scoped_claims(&grant.script.user, &details.scopes));
+    claims.extend(members(json!({
+        "at_hash": at_hash(access_token),
+        "nonce": details.nonce,
+        "iat": issued_at,
+        "exp": issued_at + LIFETIME_SECONDS,
+    })));
+    claims.into()
 }
 
 /// The claims that depend on the scopes, in an ID token and at the userinfo endpoint.
-/// Google omits a claim that the account does not have.
-#[derive(Serialize)]
-pub(super) struct ScopedClaims<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) email: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) email_verified: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    given_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    family_name: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hd: Option<&'a str>,
+pub(super) fn scoped_claims(user: &User, scopes: &Scopes) -> Map<String, Value> {
+    let email = user.email.as_deref();
+    let email = email.filter(|_| scopes.contain(Scope::Email));
+    let profile = scopes.contain(Scope::Profile).then_some(user);
+    let name = profile.and_then(|user| user.name.as_deref());
+    let (given_name, family_name) = name.map(split_name).unwrap_or_default();
+    members(json!({
+        "email": email,
+        "email_verified": email.map(|_| user.email_verified),
+        "name": name,
+        "picture": profile.and_then(|user| user.picture.as_deref()),
+        "given_name": given_name,
+        "family_name": family_name,
+        "hd": user.hosted_domain,
+    }))
 }
 
-impl<'a> IdToken<'a> {
-    pub(super) fn new(
-        grant: &'a Grant,
-        context: &'a ProviderContext,
-        access_token: &str,
-        now_ms: i64,
-    ) -> Self {
-        let client_id = grant.request.client.client_id();
-        let issued_at = now_ms / 1000;
-        let claims = Claims {
-            iss: issuer(context),
-            azp: client_id,
-            aud: client_id,
-            sub: &grant.script.user.id,
-            scoped: ScopedClaims::of(&grant.script.user, &grant.request.scopes),
-            at_hash: at_hash(access_token),
-            nonce: grant.request.nonce.as_deref(),
-            iat: issued_at,
-            exp: issued_at + LIFETIME_SECONDS,
-        };
-        Self {
-            claims,
-            misbehaviour: grant.script.misbehaviour,
-            unconfirmed: context.unconfirmed,
-        }
-    }
+/// The members of an object. Google omits a claim that the account does not have.
+pub(super) fn members(mut object: Value) -> Map<String, Value> {
+    let members = object.as_object_mut().map(std::mem::take);
+    let mut members = members.unwrap_or_default();
+    members.retain(|_, claim| !claim.is_null());
+    members
+}
 
-    /// The token, signed with `key`.
-    pub(super) fn signed(&self, key: &Key) -> String {
-        let claims = serde_json::to_value(&self.claims).expect("our own types become JSON");
-        let claims = match self.misbehaviour {
-            Some(misbehaviour) => corrupt(misbehaviour, claims),
-            None => claims.to_string(),
-        };
-        let typ = self.unconfirmed.google_id_token_typ.then_some("JWT");
-        sign(&claims, key, typ, self.misbehaviour)
+/// The first word, and the rest if there is any.
+fn split_name(name: &str) -> (Option<&str>, Option<&str>) {
+    match name.split_once(' ') {
+        Some((given, family)) => (Some(given), Some(family)),
+        None => (Some(name), None),
     }
+}
+
+/// The issuer in the chosen form.
+fn issuer(context: &ProviderContext) -> &str {
+    match context.settings.unconfirmed.google_id_token_issuer {
+        IssuerForm::Url => &context.url,
+        IssuerForm::WithoutScheme => match context.url.split_once("://") {
+            Some((_scheme, rest)) => rest,
+            None => &context.url,
+        },
+    }
+}
+
+/// The left half of the digest of the access token (OpenID Connect Core, 3.1.3.6).
+pub(super) fn at_hash(access_token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
 }
 
 /// The claims as JSON, with the misbehaviour in them.
 fn corrupt(misbehaviour: Misbehaviour, mut claims: Value) -> String {
     use Misbehaviour as M;
     match misbehaviour {
-        M::WrongNonce => claims["nonce"] = random::url_safe(43).into(),
+        M::WrongNonce => claims["nonce"] = random_string(URL_SAFE, 43).into(),
         M::NoNonce => remove(&mut claims, "nonce"),
         M::WrongAudience => {
             claims["aud"] = ANOTHER_CLIENT.into();
@@ -122,12 +141,6 @@ fn corrupt(misbehaviour: Misbehaviour, mut claims: Value) -> String {
     claims.to_string()
 }
 
-/// The id of a client that is not registered.
-const ANOTHER_CLIENT: &str = "another-client.apps.example";
-
-/// A clock skew that a client has to tolerate.
-const SKEW_SECONDS: i64 = 30;
-
 fn remove(claims: &mut Value, name: &str) {
     claims.as_object_mut().map(|claims| claims.remove(name));
 }
@@ -145,47 +158,80 @@ fn with_duplicate_sub(claims: &str) -> String {
     claims.replacen('{', r#"{"sub":"forged","#, 1)
 }
 
-/// The issuer in the chosen form.
-fn issuer(context: &ProviderContext) -> &str {
-    match context.unconfirmed.google_id_token_issuer {
-        IssuerForm::Url => &context.url,
-        IssuerForm::WithoutScheme => match context.url.split_once("://") {
-            Some((_scheme, rest)) => rest,
-            None => &context.url,
-        },
-    }
-}
-
-impl<'a> ScopedClaims<'a> {
-    pub(super) fn of(user: &'a User, scopes: &Scopes) -> Self {
-        let email = user
-            .email
-            .as_deref()
-            .filter(|_| scopes.contain(Scope::Email));
-        let profile = scopes.contain(Scope::Profile).then_some(user);
-        let name = profile.and_then(|user| user.name.as_deref());
-        let (given_name, family_name) = name.map(split_name).unwrap_or_default();
-        Self {
-            email,
-            email_verified: email.map(|_| user.email_verified),
-            name,
-            picture: profile.and_then(|user| user.picture.as_deref()),
-            given_name,
-            family_name,
-            hd: user.hosted_domain.as_deref(),
+/// Signs `claims`, which are JSON, with `key`, unless the misbehaviour forges the token.
+fn sign(claims: &str, key: &Key, typ: Option<&str>, misbehaviour: Option<Misbehaviour>) -> String {
+    use Misbehaviour as M;
+    let new_kid = random_string(LOWER_HEX, 40);
+    let kid = match misbehaviour {
+        Some(M::UnknownKid | M::Keys500 | M::KeysTimeout | M::StaleKeys) => Some(new_kid.as_str()),
+        Some(M::NoKid) => None,
+        _ => Some(key.kid.as_str()),
+    };
+    let token = UnsignedToken { kid, typ, claims };
+    match misbehaviour {
+        Some(M::BadSignature) => with_bad_signature(&token.rs256(&key.signing)),
+        Some(M::StaleKeys) => token.rs256(&rsa_key(UNPUBLISHED)),
+        Some(M::AlgNone) => format!("{}.", token.message("none")),
+        Some(M::AlgHs256) => {
+            let secret = EncodingKey::from_secret(key.modulus.as_bytes());
+            token.signed("HS256", Algorithm::HS256, &secret)
         }
+        Some(M::AlgEs256) => {
+            let key = EncodingKey::from_ec_pem(ELLIPTIC).expect("the committed key is one");
+            token.signed("ES256", Algorithm::ES256, &key)
+        }
+        _ => token.rs256(&key.signing),
     }
 }
 
-/// The first word, and the rest if there is any.
-fn split_name(name: &str) -> (Option<&str>, Option<&str>) {
-    match name.split_once(' ') {
-        Some((given, family)) => (Some(given), Some(family)),
-        None => (Some(name), None),
+/// The content of a token, before an algorithm is chosen.
+struct UnsignedToken<'a> {
+    kid: Option<&'a str>,
+    typ: Option<&'a str>,
+    claims: &'a str,
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    alg: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    typ: Option<&'a str>,
+}
+
+impl UnsignedToken<'_> {
+    fn rs256(&self, key: &EncodingKey) -> String {
+        self.signed("RS256", Algorithm::RS256, key)
+    }
+
+    fn signed(&self, alg: &str, algorithm: Algorithm, key: &EncodingKey) -> String {
+        let message = self.message(alg);
+        let signature = crypto::sign(message.as_bytes(), key, algorithm)
+            .expect("each key is used with its own algorithm");
+        format!("{message}.{signature}")
+    }
+
+    /// The first two parts of the token.
+    fn message(&self, alg: &str) -> String {
+        let header = Header {
+            alg,
+            kid: self.kid,
+            typ: self.typ,
+        };
+        let header = serde_json::to_string(&header).expect("our own types become JSON");
+        let encoded = |part: &str| URL_SAFE_NO_PAD.encode(part);
+        format!("{}.{}", encoded(&header), encoded(self.claims))
     }
 }
 
-/// The left half of the digest of the access token (OpenID Connect Core, 3.1.3.6).
-pub(super) fn at_hash(access_token: &str) -> String {
-    URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
+/// Flips one bit of the signature: the token is well-formed, its key known, and it is
+/// forged.
+fn with_bad_signature(token: &str) -> String {
+    let (message, signature) = token.rsplit_once('.').expect("a JWT has three parts");
+    let mut bytes = URL_SAFE_NO_PAD
+        .decode(signature)
+        .expect("a signature is base64url");
+    bytes[0] ^= 1;
+    format!("{message}.{}", URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -8,30 +8,10 @@ use serde_json::{Map, Value};
 
 use super::id_token::at_hash;
 use super::state::Google;
-use crate::provider::Recipient;
+use crate::journal::{IdTokenCheck, IdTokenReport, Recipient};
 
 /// The difference between two clocks that a client tolerates.
 const SKEW_SECONDS: i64 = 60;
-
-/// A decoded ID token, and the checks of a client.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IdTokenReport {
-    /// The header; null if it cannot be decoded.
-    pub header: Value,
-    /// The claims; null if they cannot be decoded.
-    pub claims: Value,
-    /// The checks, in the order in which a client makes them.
-    pub checks: Vec<IdTokenCheck>,
-}
-
-/// One check of an ID token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdTokenCheck {
-    /// The requirement: `iss is the provider`.
-    pub requirement: &'static str,
-    /// Whether the token meets it.
-    pub passed: bool,
-}
 
 /// The values that a client expects.
 struct Expected<'a> {

@@ -4,8 +4,8 @@
 //! later the oldest is removed. The mock's keys are fixed, because generating one takes up
 //! to half a second, and they are marked as mock only.
 
-use std::collections::VecDeque;
-use std::sync::{LazyLock, Mutex, MutexGuard};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
 use jsonwebtoken::{
@@ -33,13 +33,14 @@ const PEMS: [(&[u8], &str); 3] = [
 /// Read once: it takes longer than most of what a mock does.
 static KEYS: LazyLock<[Key; PEMS.len()]> = LazyLock::new(|| PEMS.map(Key::read));
 
-/// The keys that are published.
-pub(crate) struct KeyRing {
-    published: Mutex<Published>,
+/// The keys that are published. The ring is short: a removed key returns after the next two,
+/// which no real key does.
+#[derive(Default)]
+pub(super) struct KeyRing {
+    /// The steps since the start: each odd one adds a third key to two, each even one removes
+    /// the oldest of three.
+    steps: AtomicUsize,
 }
-
-/// Positions in the ring, the oldest first; the newest key signs.
-struct Published(VecDeque<usize>);
 
 /// An RSA key: its private and its public half.
 pub(super) struct Key {
@@ -51,12 +52,6 @@ pub(super) struct Key {
 }
 
 impl KeyRing {
-    pub(crate) fn new() -> Self {
-        Self {
-            published: Mutex::new(Published::initial()),
-        }
-    }
-
     /// The published keys as a JSON Web Key Set.
     pub(super) fn jwks(&self) -> Value {
         let keys: Vec<_> = self.published().map(Key::jwk).collect();
@@ -83,48 +78,24 @@ impl KeyRing {
     }
 
     /// The published keys, the oldest first.
-    fn published(&self) -> impl Iterator<Item = &'static Key> + use<> {
-        let published: Vec<_> = self.lock().0.iter().copied().collect();
-        published.into_iter().map(|position| &KEYS[position])
+    fn published(&self) -> impl DoubleEndedIterator<Item = &'static Key> + use<> {
+        let steps = self.steps.load(Ordering::Relaxed);
+        let (oldest, number) = (steps / 2, 2 + steps % 2);
+        (oldest..oldest + number).map(|position| &KEYS[position % KEYS.len()])
     }
 
     /// The signing key.
     pub(super) fn newest(&self) -> &'static Key {
-        &KEYS[self.lock().newest()]
+        let newest = self.published().next_back();
+        newest.expect("two keys are always published")
     }
 
-    pub(crate) fn rotate(&self) {
-        self.lock().rotate();
+    pub(super) fn rotate(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn reset(&self) {
-        *self.lock() = Published::initial();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Published> {
-        self.published
-            .lock()
-            .expect("nothing panics while it holds the ring")
-    }
-}
-
-impl Published {
-    fn initial() -> Self {
-        Self(VecDeque::from([0, 1]))
-    }
-
-    /// Adds a key to two, or removes the oldest of three. The ring is short: a removed key
-    /// returns after the next two, which no real key does.
-    fn rotate(&mut self) {
-        if self.0.len() == PEMS.len() {
-            self.0.pop_front();
-        } else {
-            self.0.push_back((self.newest() + 1) % PEMS.len());
-        }
-    }
-
-    fn newest(&self) -> usize {
-        *self.0.back().expect("two keys are always published")
+        self.steps.store(0, Ordering::Relaxed);
     }
 }
 

@@ -1,24 +1,27 @@
-//! The authorization request: its checks, and the redirects back to the client.
+//! The authorization request: its checks, its scopes, and the redirects back to the client.
 
-use super::scopes::Scopes;
+use std::collections::BTreeSet;
+
+use crate::expiring_store::HeapSize;
 use crate::http::{Params, Response};
-use crate::provider::pages::Permission;
-use crate::provider::sign_in::CheckedRequest;
-use crate::provider::{Challenge, HeapSize, pages};
-use crate::settings::RedirectUri;
-use crate::{Client, Clients, Provider, User};
+use crate::provider::authorization::{self, Challenge};
+use crate::provider::pages::{self, Permission};
+use crate::{Clients, Provider, User};
 
 /// An authorization request that passed every check.
-pub(super) struct AuthorizationRequest {
-    pub(super) client: Client,
-    pub(super) redirect_uri: RedirectUri,
+pub(super) type AuthorizationRequest = authorization::AuthorizationRequest<Details>;
+
+/// The grant that a code stands for.
+pub(super) type Grant = authorization::Grant<Details>;
+
+/// The scopes of a request, and the parameters that GitHub does not have.
+pub(super) struct Details {
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
-    pub(super) challenge: Option<Challenge>,
     /// Whether the client asks for a refresh token.
     pub(super) is_offline: bool,
     pub(super) prompt: Prompt,
-    state: Option<String>,
+    pub(super) consent: Consent,
 }
 
 /// The pages that `prompt` asks Google to show.
@@ -41,56 +44,85 @@ pub(super) enum Consent {
     OnThePage,
 }
 
-/// The reason for an error page in place of a redirect.
-pub(super) enum Refusal {
-    DuplicateParameter,
-    Missing(&'static str),
-    Invalid(&'static str),
-    UnknownClient,
-    RedirectUriMismatch,
-    UnsupportedResponseType,
-    InvalidScope,
-    UnusableChallenge,
+/// The reason for an error page in place of a redirect: the error and its description.
+pub(super) struct Refusal(&'static str, String);
+
+/// Reads an authorization request and checks it.
+pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRequest, Refusal> {
+    let missing = |name| invalid_request(&format!("Missing required parameter: {name}"));
+    let required = |name| query.get(name).ok_or_else(|| missing(name));
+    if query.has_duplicates() {
+        let description = "OAuth 2 parameters can only have a single value.";
+        return Err(invalid_request(description));
+    }
+    let client = clients.find(required("client_id")?);
+    let client =
+        client.ok_or_else(|| refusal("invalid_client", "The OAuth client was not found."))?;
+    let redirect_uri = client.redirect_uri(required("redirect_uri")?);
+    let redirect_uri = redirect_uri.ok_or_else(|| {
+        let description = "The redirect URI is not one of those registered for this client.";
+        refusal("redirect_uri_mismatch", description)
+    })?;
+    if required("response_type")? != "code" {
+        let description = "This mock serves response_type=code alone.";
+        return Err(refusal("unsupported_response_type", description));
+    }
+    let scopes = Scopes::parse(required("scope")?).ok_or_else(|| {
+        let description = "This mock knows the scopes openid, email and profile.";
+        refusal("invalid_scope", description)
+    })?;
+    // Google accepts `plain` too. The mock does not, so that no broker falls back to it
+    // unnoticed.
+    let challenge = Challenge::of(query).map_err(|_| {
+        invalid_request("code_challenge must be 43 characters with code_challenge_method=S256.")
+    })?;
+    let is_offline = is_offline(query)?;
+    let prompt = Prompt::parse(query.get("prompt").unwrap_or_default())?;
+    Ok(AuthorizationRequest {
+        client,
+        redirect_uri,
+        state: query.get("state").map(str::to_owned),
+        challenge,
+        wants_page: matches!(prompt, Prompt::Consent | Prompt::SelectAccount),
+        details: Details {
+            scopes,
+            nonce: query.get("nonce").map(str::to_owned),
+            is_offline,
+            prompt,
+            consent: prompt.consent(),
+        },
+    })
+}
+
+fn refusal(error: &'static str, description: &str) -> Refusal {
+    Refusal(error, description.to_owned())
+}
+
+fn invalid_request(description: &str) -> Refusal {
+    refusal("invalid_request", description)
+}
+
+fn invalid_value(name: &str) -> Refusal {
+    invalid_request(&format!("Invalid parameter value for {name}"))
+}
+
+impl Refusal {
+    pub(super) fn page(&self) -> Response {
+        let Self(error, description) = self;
+        pages::blocked(
+            Provider::Google,
+            &format!("Error 400: {error}"),
+            description,
+        )
+    }
 }
 
 impl AuthorizationRequest {
-    pub(super) fn parse(query: &Params, clients: &Clients) -> Result<Self, Refusal> {
-        let required = |name| query.get(name).ok_or(Refusal::Missing(name));
-        if query.has_duplicates() {
-            return Err(Refusal::DuplicateParameter);
-        }
-        let client = clients
-            .find(required("client_id")?)
-            .ok_or(Refusal::UnknownClient)?;
-        let redirect_uri = client
-            .redirect_uri(required("redirect_uri")?)
-            .ok_or(Refusal::RedirectUriMismatch)?;
-        if required("response_type")? != "code" {
-            return Err(Refusal::UnsupportedResponseType);
-        }
-        Ok(Self {
-            client,
-            redirect_uri,
-            scopes: Scopes::parse(required("scope")?).ok_or(Refusal::InvalidScope)?,
-            nonce: query.get("nonce").map(str::to_owned),
-            challenge: challenge(query)?,
-            is_offline: is_offline(query)?,
-            prompt: Prompt::parse(query.get("prompt").unwrap_or_default())?,
-            state: query.get("state").map(str::to_owned),
-        })
-    }
-
     /// The callback with a code, in Google's order: state, iss, code, scope, authuser, hd,
     /// prompt.
-    pub(super) fn success(
-        &self,
-        code: &str,
-        consent: Consent,
-        iss: Option<&str>,
-        user: &User,
-    ) -> String {
-        let scope = self.scopes.in_callback();
-        let prompt = match consent {
+    pub(super) fn success(&self, code: &str, iss: Option<&str>, user: &User) -> String {
+        let scope = self.details.scopes.in_callback();
+        let prompt = match self.details.consent {
             Consent::Silent => "none",
             Consent::OnThePage => "consent",
         };
@@ -112,50 +144,17 @@ impl AuthorizationRequest {
         let params = [("error", error)].into_iter().chain(self.state_param());
         self.redirect_uri.with_params(params.chain(iss))
     }
-
-    /// The callback with the state alone.
-    pub(super) fn state_alone(&self) -> String {
-        self.redirect_uri.with_params(self.state_param())
-    }
-
-    fn state_param(&self) -> Option<(&'static str, &str)> {
-        Some(("state", self.state.as_deref()?))
-    }
 }
 
-impl CheckedRequest for AuthorizationRequest {
-    fn client(&self) -> &Client {
-        &self.client
-    }
-
-    fn redirect_uri(&self) -> &RedirectUri {
-        &self.redirect_uri
-    }
-
-    fn state(&self) -> Option<&str> {
-        self.state.as_deref()
-    }
-
+impl authorization::Details for Details {
     fn permissions(&self) -> Vec<Permission> {
         self.scopes.permissions()
     }
-
-    fn wants_page(&self) -> bool {
-        matches!(self.prompt, Prompt::Consent | Prompt::SelectAccount)
-    }
 }
 
-impl HeapSize for AuthorizationRequest {
+impl HeapSize for Details {
     fn heap_bytes(&self) -> usize {
-        let Self {
-            client,
-            redirect_uri,
-            nonce,
-            state,
-            ..
-        } = self;
-        let sent = nonce.heap_bytes() + state.heap_bytes();
-        client.heap_bytes() + redirect_uri.heap_bytes() + sent
+        self.nonce.heap_bytes()
     }
 }
 
@@ -166,7 +165,7 @@ impl Prompt {
         let is_known = |value: &&str| matches!(*value, "consent" | "select_account");
         match values.as_slice() {
             ["none"] => Ok(Self::None),
-            values if !values.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
+            values if !values.iter().all(is_known) => Err(invalid_value("prompt")),
             values if values.contains(&"consent") => Ok(Self::Consent),
             values if values.contains(&"select_account") => Ok(Self::SelectAccount),
             _ => Ok(Self::Default),
@@ -174,7 +173,7 @@ impl Prompt {
     }
 
     /// The consent of a sign-in without a page.
-    pub(super) fn consent(self) -> Consent {
+    fn consent(self) -> Consent {
         match self {
             Self::Consent => Consent::OnThePage,
             Self::Default | Self::None | Self::SelectAccount => Consent::Silent,
@@ -187,56 +186,87 @@ fn is_offline(query: &Params) -> Result<bool, Refusal> {
     match query.get("access_type") {
         None | Some("online") => Ok(false),
         Some("offline") => Ok(true),
-        Some(_) => Err(Refusal::Invalid("access_type")),
+        Some(_) => Err(invalid_value("access_type")),
     }
 }
 
-/// Google accepts `plain` too. The mock does not, so that no broker falls back to it
-/// unnoticed.
-fn challenge(query: &Params) -> Result<Option<Challenge>, Refusal> {
-    let method = query.get("code_challenge_method");
-    Challenge::parse(query.get("code_challenge"), method).map_err(|_| Refusal::UnusableChallenge)
+/// The scopes that the mock supports; any other one is `invalid_scope`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scope {
+    OpenId,
+    Email,
+    Profile,
 }
 
-impl Refusal {
-    pub(super) fn page(self) -> Response {
-        let (error, description) = self.error_and_description();
-        let error = format!("Error 400: {error}");
-        pages::blocked(Provider::Google, &error, &description)
+const EMAIL: &str = "https://www.googleapis.com/auth/userinfo.email";
+const PROFILE: &str = "https://www.googleapis.com/auth/userinfo.profile";
+
+/// The requested scopes, each once, however often a request names it.
+#[derive(Clone)]
+pub(super) struct Scopes(BTreeSet<Scope>);
+
+impl Scopes {
+    /// Reads a list between blanks; `None` if it contains an unknown scope.
+    pub(super) fn parse(list: &str) -> Option<Self> {
+        list.split_whitespace()
+            .map(Scope::parse)
+            .collect::<Option<_>>()
+            .map(Self)
     }
 
-    fn error_and_description(self) -> (&'static str, String) {
-        let (error, description) = match self {
-            Self::Missing(name) => {
-                let description = format!("Missing required parameter: {name}");
-                return ("invalid_request", description);
-            }
-            Self::Invalid(name) => {
-                let description = format!("Invalid parameter value for {name}");
-                return ("invalid_request", description);
-            }
-            Self::DuplicateParameter => (
-                "invalid_request",
-                "OAuth 2 parameters can only have a single value.",
-            ),
-            Self::UnknownClient => ("invalid_client", "The OAuth client was not found."),
-            Self::RedirectUriMismatch => (
-                "redirect_uri_mismatch",
-                "The redirect URI is not one of those registered for this client.",
-            ),
-            Self::UnsupportedResponseType => (
-                "unsupported_response_type",
-                "This mock serves response_type=code alone.",
-            ),
-            Self::InvalidScope => (
-                "invalid_scope",
-                "This mock knows the scopes openid, email and profile.",
-            ),
-            Self::UnusableChallenge => (
-                "invalid_request",
-                "code_challenge must be 43 characters with code_challenge_method=S256.",
-            ),
-        };
-        (error, description.to_owned())
+    pub(super) fn contain(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+
+    /// The callback's names: short and long, `openid` last.
+    pub(super) fn in_callback(&self) -> String {
+        self.names(&[
+            (Scope::Email, "email"),
+            (Scope::Profile, "profile"),
+            (Scope::Profile, PROFILE),
+            (Scope::Email, EMAIL),
+            (Scope::OpenId, "openid"),
+        ])
+    }
+
+    /// The token response's names: `openid` first, the others long.
+    pub(super) fn in_token_response(&self) -> String {
+        self.names(&[
+            (Scope::OpenId, "openid"),
+            (Scope::Email, EMAIL),
+            (Scope::Profile, PROFILE),
+        ])
+    }
+
+    /// The permissions in the words of Google's page.
+    pub(super) fn permissions(&self) -> Vec<Permission> {
+        let known = [
+            (Scope::Email, "See your e-mail address", EMAIL),
+            (Scope::Profile, "See your name and picture", PROFILE),
+            (Scope::OpenId, "Know your Google account", "openid"),
+        ];
+        let requested = known.into_iter().filter(|(scope, ..)| self.contain(*scope));
+        requested
+            .map(|(_, text, scope)| Permission {
+                text: text.to_owned(),
+                scope: scope.to_owned(),
+            })
+            .collect()
+    }
+
+    fn names(&self, names: &[(Scope, &'static str)]) -> String {
+        let granted = names.iter().filter(|(scope, _)| self.contain(*scope));
+        granted.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Scope {
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "openid" => Some(Self::OpenId),
+            "email" | EMAIL => Some(Self::Email),
+            "profile" | PROFILE => Some(Self::Profile),
+            _ => None,
+        }
     }
 }

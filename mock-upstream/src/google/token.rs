@@ -1,16 +1,17 @@
 //! The token endpoint and the revocation of tokens.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::json;
 
-use super::authorize::CODE_PREFIX;
-use super::id_token::IdToken;
-use super::request::Consent;
-use super::scopes::Scope;
-use super::state::{Access, Google, Grant};
+use super::id_token::id_token;
+use super::request::{AuthorizationRequest, Consent, Grant, Scope};
+use super::state::{Access, CODE_PREFIX, Google};
+use crate::Misbehaviour;
 use crate::http::{Params, Request, Response};
 use crate::provider::corrupt;
-use crate::{Misbehaviour, random};
+use crate::system::{URL_SAFE, random_string};
 
 /// The value that clients were seen to get; the samples in the documents vary.
 const EXPIRES_IN_SECONDS: i64 = 3599;
@@ -27,21 +28,28 @@ struct TokenResponse {
     id_token: Option<String>,
 }
 
-/// The reason for an error; its response has the texts that clients were seen to get.
-enum Refusal {
-    DuplicateParameter,
-    Missing(&'static str),
-    UnknownClient,
-    WrongSecret,
-    DeletedClient,
-    UnsupportedGrantType,
-    MalformedCode,
-    UsedCode(&'static str),
-    RedirectUriMismatch,
-    MissingVerifier,
-    WrongVerifier,
-    NeedlessVerifier,
-}
+/// The reason for an error: its status, its name and its description, as clients were seen to
+/// get them.
+struct Refusal(u16, &'static str, Cow<'static, str>);
+
+const DUPLICATE_PARAMETER: Refusal = refusal(400, "invalid_request", "Bad Request");
+const UNKNOWN_CLIENT: Refusal = refusal(401, "invalid_client", "The OAuth client was not found.");
+const WRONG_SECRET: Refusal = refusal(401, "invalid_client", "Unauthorized");
+// The error is documented, its status and description are not.
+const DELETED_CLIENT: Refusal = refusal(401, "deleted_client", "The OAuth client was deleted.");
+const OTHER_GRANT_TYPE: Refusal = refusal(400, "unsupported_grant_type", "Invalid grant_type");
+const MALFORMED_CODE: Refusal = refusal(400, "invalid_grant", "Malformed auth code.");
+const OTHER_REDIRECT_URI: Refusal = refusal(400, "redirect_uri_mismatch", "Bad Request");
+const NO_VERIFIER: Refusal = refusal(400, "invalid_grant", "Missing code verifier.");
+const WRONG_VERIFIER: Refusal = refusal(400, "invalid_grant", "Invalid code verifier.");
+const NEEDLESS_VERIFIER: Refusal = refusal(
+    400,
+    "invalid_grant",
+    "code_verifier or verifier is not needed.",
+);
+const NO_TOKEN: Refusal = refusal(400, "invalid_token", "Token expired or revoked");
+// Google's real body is not confirmed.
+const TOO_MANY_REQUESTS: Refusal = refusal(429, "rate_limit_exceeded", "Rate Limit Exceeded");
 
 impl Google {
     pub(super) fn token(&self, request: &Request) -> Response {
@@ -56,21 +64,22 @@ impl Google {
     fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
         let form = request.form();
         if form.has_duplicates() {
-            return Err(Refusal::DuplicateParameter);
+            return Err(DUPLICATE_PARAMETER);
         }
         let client_id = self.authenticate(request)?;
         if required(form, "grant_type")? != "authorization_code" {
-            return Err(Refusal::UnsupportedGrantType);
+            return Err(OTHER_GRANT_TYPE);
         }
         let code = required(form, "code")?;
         if !code.starts_with(CODE_PREFIX) {
-            return Err(Refusal::MalformedCode);
+            return Err(MALFORMED_CODE);
         }
-        let grant = self.codes.take(code, self.context.now_ms());
         // A code of another client is an invalid grant (RFC 6749, section 5.2); Google's
         // description is not confirmed.
-        let grant = grant.filter(|grant| grant.request.client.client_id() == client_id);
-        grant.ok_or_else(|| self.used_code())?.checked(form)
+        let now_ms = self.context.now_ms();
+        let grant = self.sign_ins.redeem(code, &client_id, now_ms);
+        let grant = grant.ok_or_else(|| self.used_code())?;
+        check(&grant.request, form).map(|()| grant)
     }
 
     /// Accepts `client_secret_basic` and `client_secret_post`, and returns the client's id.
@@ -83,15 +92,19 @@ impl Google {
                 request.form().get("client_secret").unwrap_or_default(),
             ),
         };
-        let client = self.context.clients.find(client_id);
-        match client.ok_or(Refusal::UnknownClient)? {
-            client if !client.has_secret(client_secret) => Err(Refusal::WrongSecret),
+        let client = self.context.settings.clients.find(client_id);
+        match client.ok_or(UNKNOWN_CLIENT)? {
+            client if !client.has_secret(client_secret) => Err(WRONG_SECRET),
             _ => Ok(client_id.to_owned()),
         }
     }
 
     fn used_code(&self) -> Refusal {
-        Refusal::UsedCode(self.context.unconfirmed.google_used_code)
+        refusal(
+            400,
+            "invalid_grant",
+            self.context.settings.unconfirmed.google_used_code,
+        )
     }
 
     fn token_response(&self, grant: Grant) -> Response {
@@ -100,9 +113,11 @@ impl Google {
         let good = uncached(Response::json(200, &self.issue_tokens(grant)));
         match misbehaviour {
             Some(M::TokenRefused) => self.used_code().response(),
-            Some(M::DeletedClient) => Refusal::DeletedClient.response(),
-            Some(M::RateLimited) => too_many_requests(),
-            Some(M::RateLimitedRetryAfter) => too_many_requests().with_header("retry-after", "60"),
+            Some(M::DeletedClient) => DELETED_CLIENT.response(),
+            Some(M::RateLimited) => TOO_MANY_REQUESTS.response(),
+            Some(M::RateLimitedRetryAfter) => TOO_MANY_REQUESTS
+                .response()
+                .with_header("retry-after", "60"),
             Some(failure @ (M::Keys500 | M::KeysTimeout)) => {
                 self.fail_next_keys(failure);
                 good
@@ -119,18 +134,17 @@ impl Google {
 
     fn issue_tokens(&self, grant: Grant) -> TokenResponse {
         let now_ms = self.context.now_ms();
-        let access_token = format!("ya29.{}", random::url_safe(160));
+        let access_token = format!("ya29.{}", random_string(URL_SAFE, 160));
         let refresh_token = self.refresh_token_for(&grant);
-        let id_token = grant.request.scopes.contain(Scope::OpenId).then(|| {
-            let token = IdToken::new(&grant, &self.context, &access_token, now_ms);
-            token.signed(self.keys.newest())
-        });
+        let has_id_token = grant.request.details.scopes.contain(Scope::OpenId);
+        let id_token = has_id_token
+            .then(|| id_token(&grant, &self.context, &access_token, self.keys.newest()));
         let expires_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         let access = Access {
             client_id: grant.request.client.client_id().to_owned(),
             user: grant.script.user,
-            scopes: grant.request.scopes,
-            is_offline: grant.request.is_offline,
+            scopes: grant.request.details.scopes,
+            is_offline: grant.request.details.is_offline,
             expires_ms,
         };
         let scope = access.scopes.in_token_response();
@@ -148,7 +162,7 @@ impl Google {
     /// Issues a refresh token for offline access, with a user's first exchange and after
     /// each consent on the page. The mock does not redeem it.
     fn refresh_token_for(&self, grant: &Grant) -> Option<String> {
-        if !grant.request.is_offline {
+        if !grant.request.details.is_offline {
             return None;
         }
         let (client, sub) = (&grant.request.client, &grant.script.user.id);
@@ -157,8 +171,8 @@ impl Google {
         if is_first {
             self.offline_users.put(key, (), i64::MAX);
         }
-        (is_first || grant.consent == Consent::OnThePage)
-            .then(|| format!("1//{}", random::url_safe(100)))
+        (is_first || grant.request.details.consent == Consent::OnThePage)
+            .then(|| format!("1//{}", random_string(URL_SAFE, 100)))
     }
 
     /// Revokes the token in the form or in the query.
@@ -167,69 +181,41 @@ impl Google {
         let token = token.unwrap_or_default();
         match self.tokens.take(token, self.context.now_ms()) {
             Some(_) => Response::json(200, &json!({})),
-            None => failed(400, "invalid_token", "Token expired or revoked"),
+            None => NO_TOKEN.response(),
         }
     }
 }
 
-impl Grant {
-    /// The grant, if `form` has the redirect URI and the verifier of its request.
-    fn checked(self, form: &Params) -> Result<Self, Refusal> {
-        if required(form, "redirect_uri")? != self.request.redirect_uri.as_str() {
-            return Err(Refusal::RedirectUriMismatch);
-        }
-        match (&self.request.challenge, form.get("code_verifier")) {
-            (Some(_), None) => Err(Refusal::MissingVerifier),
-            (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => {
-                Err(Refusal::WrongVerifier)
-            }
-            // Otherwise PKCE could be stripped from the first request unnoticed.
-            (None, Some(_)) => Err(Refusal::NeedlessVerifier),
-            _ => Ok(self),
-        }
+/// Checks that `form` has the redirect URI and the verifier of `request`.
+fn check(request: &AuthorizationRequest, form: &Params) -> Result<(), Refusal> {
+    if required(form, "redirect_uri")? != request.redirect_uri.as_str() {
+        return Err(OTHER_REDIRECT_URI);
+    }
+    match (&request.challenge, form.get("code_verifier")) {
+        (Some(_), None) => Err(NO_VERIFIER),
+        (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => Err(WRONG_VERIFIER),
+        // Otherwise PKCE could be stripped from the first request unnoticed.
+        (None, Some(_)) => Err(NEEDLESS_VERIFIER),
+        _ => Ok(()),
     }
 }
 
-fn required<'a>(form: &'a Params, name: &'static str) -> Result<&'a str, Refusal> {
-    form.get(name).ok_or(Refusal::Missing(name))
+fn required<'a>(form: &'a Params, name: &str) -> Result<&'a str, Refusal> {
+    let description = || format!("Missing required parameter: {name}").into();
+    let missing = || Refusal(400, "invalid_request", description());
+    form.get(name).ok_or_else(missing)
+}
+
+const fn refusal(status: u16, error: &'static str, description: &'static str) -> Refusal {
+    Refusal(status, error, Cow::Borrowed(description))
 }
 
 impl Refusal {
-    fn response(self) -> Response {
-        let (status, error, description) = match self {
-            Self::DuplicateParameter => (400, "invalid_request", "Bad Request"),
-            Self::Missing(name) => {
-                let description = format!("Missing required parameter: {name}");
-                return failed(400, "invalid_request", &description);
-            }
-            Self::UnknownClient => (401, "invalid_client", "The OAuth client was not found."),
-            Self::WrongSecret => (401, "invalid_client", "Unauthorized"),
-            // The error is documented, its status and description are not.
-            Self::DeletedClient => (401, "deleted_client", "The OAuth client was deleted."),
-            Self::UnsupportedGrantType => (400, "unsupported_grant_type", "Invalid grant_type"),
-            Self::MalformedCode => (400, "invalid_grant", "Malformed auth code."),
-            Self::UsedCode(description) => (400, "invalid_grant", description),
-            Self::RedirectUriMismatch => (400, "redirect_uri_mismatch", "Bad Request"),
-            Self::MissingVerifier => (400, "invalid_grant", "Missing code verifier."),
-            Self::WrongVerifier => (400, "invalid_grant", "Invalid code verifier."),
-            Self::NeedlessVerifier => (
-                400,
-                "invalid_grant",
-                "code_verifier or verifier is not needed.",
-            ),
-        };
-        failed(status, error, description)
+    fn response(&self) -> Response {
+        let Self(status, error, description) = self;
+        let body = json!({ "error": error, "error_description": description });
+        uncached(Response::json(*status, &body))
     }
-}
-
-fn failed(status: u16, error: &str, description: &str) -> Response {
-    let body = json!({ "error": error, "error_description": description });
-    uncached(Response::json(status, &body))
-}
-
-/// Google's real body is not confirmed.
-fn too_many_requests() -> Response {
-    failed(429, "rate_limit_exceeded", "Rate Limit Exceeded")
 }
 
 fn uncached(response: Response) -> Response {

@@ -1,19 +1,12 @@
-//! The userinfo endpoint, at its four addresses.
+//! The userinfo endpoint, at its four addresses, and the tokeninfo endpoint: the content of a
+//! token, for a client that cannot verify it.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use jsonwebtoken::{Header, TokenData};
+use serde_json::{Map, Value, json};
 
-use super::discovery::USERINFO_PATH;
-use super::id_token::ScopedClaims;
-use super::state::{Access, Google};
+use super::id_token::{members, scoped_claims};
+use super::state::{Access, Google, USERINFO_PATH};
 use crate::http::{Request, Response};
-
-#[derive(Serialize)]
-struct UserInfo<'a> {
-    sub: &'a str,
-    #[serde(flatten)]
-    claims: ScopedClaims<'a>,
-}
 
 /// The two sets of member names.
 #[derive(Clone, Copy)]
@@ -44,34 +37,90 @@ impl Google {
         let access = self.access(token.unwrap_or_default());
         match access.zip(Names::at(request.path())) {
             Some((access, names)) => Response::json(200, &account(&access, names)),
-            None => refused(),
+            None => no_access(),
         }
     }
-}
 
-fn account(access: &Access, names: Names) -> Value {
-    let account = json!(UserInfo {
-        sub: &access.user.id,
-        claims: ScopedClaims::of(&access.user, &access.scopes),
-    });
-    match names {
-        Names::OpenId => account,
-        Names::Older => with_older_names(account),
+    /// Reads an ID token or an access token from the query or a form.
+    pub(super) fn tokeninfo(&self, request: &Request) -> Response {
+        let param = |name| {
+            request
+                .query()
+                .get(name)
+                .or_else(|| request.form().get(name))
+        };
+        let info = match param("id_token") {
+            Some(token) => self.id_token_info(token),
+            None => self.access_info(param("access_token").unwrap_or_default()),
+        };
+        info.map_or_else(refused, |info| Response::json(200, &info))
+    }
+
+    /// Checks signature and expiry; the audience is for the client to check.
+    fn id_token_info(&self, token: &str) -> Option<Value> {
+        let TokenData { header, claims } = self.keys.verified(token)?;
+        let expires_ms = claims.get("exp")?.as_i64()?.checked_mul(1000)?;
+        (self.context.now_ms() < expires_ms).then(|| claims_as_text(claims, header))
+    }
+
+    /// What an access token gives access to, as text.
+    fn access_info(&self, token: &str) -> Option<Value> {
+        let access = self.access(token)?;
+        let claims = scoped_claims(&access.user, &access.scopes);
+        let info = members(json!({
+            "azp": access.client_id,
+            "aud": access.client_id,
+            "sub": access.user.id,
+            "scope": access.scopes.in_token_response(),
+            "exp": (access.expires_ms / 1000).to_string(),
+            "expires_in": ((access.expires_ms - self.context.now_ms()) / 1000).to_string(),
+            "email": claims.get("email"),
+            "email_verified": claims.get("email_verified").map(Value::to_string),
+            "access_type": if access.is_offline { "offline" } else { "online" },
+        }));
+        Some(info.into())
     }
 }
 
-fn with_older_names(mut account: Value) -> Value {
-    for (name, older) in [("sub", "id"), ("email_verified", "verified_email")] {
-        if let Some(members) = account.as_object_mut()
-            && let Some(value) = members.remove(name)
-        {
-            members.insert(older.to_owned(), value);
+fn account(access: &Access, names: Names) -> Map<String, Value> {
+    let mut account = scoped_claims(&access.user, &access.scopes);
+    account.insert("sub".to_owned(), access.user.id.clone().into());
+    if matches!(names, Names::Older) {
+        for (name, older) in [("sub", "id"), ("email_verified", "verified_email")] {
+            let value = account.remove(name);
+            account.extend(value.map(|value| (older.to_owned(), value)));
         }
     }
     account
 }
 
-fn refused() -> Response {
+fn no_access() -> Response {
     let body = json!({ "error": "invalid_request", "error_description": "Invalid Credentials" });
     Response::json(401, &body).with_header("www-authenticate", r#"Bearer error="invalid_token""#)
+}
+
+/// The claims and the members of the header.
+fn claims_as_text(claims: Map<String, Value>, header: Header) -> Value {
+    let alg = Some(("alg".to_owned(), Value::from("RS256")));
+    let kid = header.kid.map(|kid| ("kid".to_owned(), Value::from(kid)));
+    let typ = header.typ.map(|typ| ("typ".to_owned(), Value::from(typ)));
+    claims
+        .into_iter()
+        .map(|(name, claim)| (name, as_text(claim)))
+        .chain(alg)
+        .chain(kid)
+        .chain(typ)
+        .collect()
+}
+
+fn as_text(claim: Value) -> Value {
+    match claim {
+        Value::String(_) => claim,
+        other => other.to_string().into(),
+    }
+}
+
+fn refused() -> Response {
+    let body = json!({ "error": "invalid_token", "error_description": "Invalid Value" });
+    Response::json(400, &body)
 }

@@ -29,6 +29,31 @@ pub(crate) enum Delivery {
     Flood,
 }
 
+impl Delivery {
+    /// Those by which the client does not receive everything, with the names by which the
+    /// server tells the transport.
+    const FAULTY: [(Self, &str); 6] = [
+        (Self::Silence, "silence"),
+        (Self::Closed, "closed"),
+        (Self::Reset, "reset"),
+        (Self::Half, "half"),
+        (Self::Drip, "drip"),
+        (Self::Flood, "flood"),
+    ];
+
+    /// The value of the header for the transport; none for a complete response.
+    pub(super) fn header_value(self) -> Option<&'static str> {
+        let named = Self::FAULTY.into_iter().find(|(known, _)| *known == self);
+        named.map(|(_, name)| name)
+    }
+
+    /// The delivery that such a header names.
+    pub(super) fn of_header(value: &str) -> Option<Self> {
+        let named = Self::FAULTY.into_iter().find(|(_, name)| *name == value);
+        named.map(|(delivery, _)| delivery)
+    }
+}
+
 impl Response {
     pub(crate) fn html(status: u16, page: String) -> Self {
         Self::of_type("text/html; charset=utf-8", status, page)
@@ -102,6 +127,11 @@ impl Response {
     pub(crate) fn with_content_type(mut self, content_type: &str) -> Self {
         self.headers.retain(|(name, _)| *name != "content-type");
         self.with_header("content-type", content_type)
+    }
+
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
     }
 
     pub(crate) fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {

@@ -13,7 +13,7 @@
 //! `current_thread` one), hence no request can run while the renewal is polled, and a
 //! single poll suffices: both steps ask for the lock in it, in order. If the lock is ever
 //! taken, they queue one behind the other, because it is fair, and no request gets
-//! between them. `tests/memory.rs` tests both halves of this: no request is lost, no copy
+//! between them. `tests/process.rs` tests both halves of this: no request is lost, no copy
 //! piles up.
 //!
 //! wiremock counts its resets in a `u16`, and a debug build panics at the 65,536th: after
@@ -28,9 +28,9 @@ use wiremock::http::HeaderValue;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
-use super::faulty_response::DELIVERY_HEADER;
-use super::transport::Transport;
-use super::{Request, Response};
+use super::request::Request;
+use super::response::Response;
+use super::transport::{DELIVERY_HEADER, Transport};
 
 /// The bytes of requests that wiremock may keep before the mock is renewed.
 const MAX_KEPT_BYTES: usize = 4 * 1024 * 1024;

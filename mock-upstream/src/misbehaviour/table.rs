@@ -3,7 +3,7 @@
 //! Refused connections and TLS failures are not in it: a provider that answers at all
 //! can produce neither. `e2e` has a test for an unreachable provider.
 
-use super::description::Description;
+use crate::Provider;
 
 /// The user cancelled.
 const DENIED: Option<&str> = Some("access_denied");
@@ -23,6 +23,47 @@ pub(super) struct Row {
     pub(super) group: Group,
     pub(super) description: Description,
     pub(super) error: Option<&'static str>,
+}
+
+/// The description at each provider; `None` at a provider without this misbehaviour.
+pub(super) struct Description {
+    google: Option<&'static str>,
+    github: Option<&'static str>,
+}
+
+impl Description {
+    const fn both(text: &'static str) -> Self {
+        Self::each(text, text)
+    }
+
+    const fn each(google: &'static str, github: &'static str) -> Self {
+        Self {
+            google: Some(google),
+            github: Some(github),
+        }
+    }
+
+    const fn google(text: &'static str) -> Self {
+        Self {
+            google: Some(text),
+            github: None,
+        }
+    }
+
+    const fn github(text: &'static str) -> Self {
+        Self {
+            google: None,
+            github: Some(text),
+        }
+    }
+
+    /// The description at `provider`, if it has this misbehaviour.
+    pub(super) fn at(&self, provider: Provider) -> Option<&'static str> {
+        match provider {
+            Provider::Google => self.google,
+            Provider::GitHub => self.github,
+        }
+    }
 }
 
 /// Generates the enums and the rows from one table, so that they cannot differ.

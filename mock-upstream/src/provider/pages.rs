@@ -2,12 +2,11 @@
 
 use askama::Template;
 
-use super::account_form::AccountForm;
 use super::remembered::Remembered;
-use crate::http::Response;
+use crate::http::{Params, Response};
 use crate::misbehaviour::Ending;
 use crate::script::{Next, Queued};
-use crate::users::KnownUsers;
+use crate::users::{InvalidUser, KnownUsers};
 use crate::{Misbehaviour, Mode, Provider, User};
 
 /// The script of the sign-in page, which works without it.
@@ -41,9 +40,30 @@ pub(crate) struct SignInPage<'a> {
     pub(crate) callback_host: &'a str,
     pub(crate) permissions: &'a [Permission],
     pub(crate) rows: &'a [Row<'a>],
-    pub(crate) form: &'a AccountForm<'a>,
-    /// The reason why the last choice was invalid.
-    pub(crate) problem: Option<&'a str>,
+    pub(crate) problem: Option<&'a Problem<'a>>,
+}
+
+/// The reason why a choice on the page was invalid.
+pub(crate) struct Problem<'a> {
+    message: String,
+    /// The form for an account that is none of the known users, and the reason why it is
+    /// refused: it is shown again with its values.
+    form: Option<(&'a Params, InvalidUser)>,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(message: String) -> Self {
+        let form = None;
+        Self { message, form }
+    }
+
+    pub(crate) fn of_form(form: &'a Params, refusal: InvalidUser) -> Self {
+        Self {
+            message: "This account cannot sign in. Correct the field that is marked below."
+                .to_owned(),
+            form: Some((form, refusal)),
+        }
+    }
 }
 
 /// An account on the page.
@@ -90,6 +110,28 @@ impl SignInPage<'_> {
     /// Whether this browser signs an account in again.
     fn has_last_time(&self) -> bool {
         self.rows.iter().any(|row| row.is_of_last_time)
+    }
+
+    /// The value of a field in a refused form.
+    fn value(&self, name: &str) -> &str {
+        let form = self.problem.and_then(|problem| problem.form);
+        form.and_then(|(form, _)| form.get(name))
+            .unwrap_or_default()
+    }
+
+    fn is_checked(&self, name: &str) -> bool {
+        !self.value(name).is_empty()
+    }
+
+    /// What the user can do at the field `id` of a refused form, the only one that can be
+    /// wrong; the API's own messages speak of JSON.
+    fn id_message(&self) -> Option<&'static str> {
+        let (_, refusal) = self.problem?.form?;
+        Some(match refusal {
+            InvalidUser::GoogleId => "Use 1 to 255 ASCII characters, as Google’s IDs have.",
+            InvalidUser::GitHubId => "Use digits without leading zeros, as in 4711.",
+            _ => "Enter an ID: an account has at least that.",
+        })
     }
 
     fn endings(&self) -> Vec<Ending> {
@@ -158,14 +200,12 @@ pub(crate) fn script() -> Response {
 
 /// Google's page for a request that it does not redirect.
 pub(crate) fn blocked(provider: Provider, error: &str, text: &str) -> Response {
-    let notice = Notice {
-        provider,
-        heading: "Access blocked: This app’s request is invalid",
+    let heading = "Access blocked: This app’s request is invalid";
+    Notice {
         error: Some(error),
-        text,
-        back: None,
-    };
-    Response::html(400, rendered(&notice))
+        ..Notice::new(provider, heading, text)
+    }
+    .response(400)
 }
 
 pub(crate) fn not_found(provider: Provider) -> Response {
@@ -206,26 +246,33 @@ pub(crate) fn network_login(provider: Provider) -> Response {
 
 /// The page for a second choice, or a late one, with a link to the app at `back`.
 pub(crate) fn sign_in_over(provider: Provider, back: Option<&str>) -> Response {
-    let notice = Notice {
-        provider,
-        heading: "This sign-in is over",
-        error: None,
-        text: "You have already chosen, or this page expired. \
-               Go back to the app and sign in again.",
+    let text = "You have already chosen, or this page expired. \
+                Go back to the app and sign in again.";
+    Notice {
         back,
-    };
-    Response::html(400, rendered(&notice))
+        ..Notice::new(provider, "This sign-in is over", text)
+    }
+    .response(400)
 }
 
 fn notice(provider: Provider, status: u16, heading: &str, text: &str) -> Response {
-    let notice = Notice {
-        provider,
-        heading,
-        error: None,
-        text,
-        back: None,
-    };
-    Response::html(status, rendered(&notice))
+    Notice::new(provider, heading, text).response(status)
+}
+
+impl<'a> Notice<'a> {
+    fn new(provider: Provider, heading: &'a str, text: &'a str) -> Self {
+        Self {
+            provider,
+            heading,
+            error: None,
+            text,
+            back: None,
+        }
+    }
+
+    fn response(&self, status: u16) -> Response {
+        Response::html(status, rendered(self))
+    }
 }
 
 fn rendered(page: &impl Template) -> String {

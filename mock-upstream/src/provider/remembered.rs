@@ -4,9 +4,10 @@
 //! of the provider forgets all of them. Cookies ignore ports, so that several providers
 //! and stacks get one cookie; each keeps its own users under its value.
 
-use super::{ExpiringStore, HeapSize};
+use crate::User;
+use crate::expiring_store::{ExpiringStore, HeapSize};
 use crate::http::Request;
-use crate::{User, random};
+use crate::system::{URL_SAFE, random_string};
 
 /// The cookie that tells browsers apart. It ends with the browser's session.
 const COOKIE: &str = "mock_browser";
@@ -23,28 +24,6 @@ pub(crate) struct Remembered {
     pub(crate) user: User,
 }
 
-/// A browser, by its cookie.
-pub(crate) struct BrowserId(String);
-
-impl BrowserId {
-    /// The browser of a request, unless it has no cookie of a mock.
-    pub(crate) fn of(request: &Request) -> Option<Self> {
-        let is_ours = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let value = request.cookie(COOKIE)?;
-        let is_valid = value.len() == COOKIE_LENGTH && value.bytes().all(is_ours);
-        is_valid.then(|| Self(value.to_owned()))
-    }
-
-    fn new() -> Self {
-        Self(random::url_safe(COOKIE_LENGTH))
-    }
-
-    /// The header that sets the cookie. `Lax`: the browser comes from an app's own site.
-    fn set_cookie(&self) -> String {
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.0)
-    }
-}
-
 impl RememberedUsers {
     pub(crate) fn new() -> Self {
         Self(ExpiringStore::new())
@@ -52,22 +31,25 @@ impl RememberedUsers {
 
     /// The user whom the browser of this request signs in again.
     pub(crate) fn of(&self, request: &Request) -> Option<Remembered> {
-        let BrowserId(browser) = BrowserId::of(request)?;
-        self.0.read(&browser, 0, Remembered::clone)
+        self.0.read(browser_of(request)?, 0, Remembered::clone)
     }
 
     /// Remembers a user for the browser of this request, and returns the `Set-Cookie`.
+    /// `Lax`: the browser comes from an app's own site.
     pub(crate) fn remember(&self, request: &Request, remembered: Remembered) -> String {
-        let browser = BrowserId::of(request).unwrap_or_else(BrowserId::new);
-        let set_cookie = browser.set_cookie();
-        self.0.put(browser.0, remembered, i64::MAX);
+        let browser = match browser_of(request) {
+            Some(known) => known.to_owned(),
+            None => random_string(URL_SAFE, COOKIE_LENGTH),
+        };
+        let set_cookie = format!("{COOKIE}={browser}; Path=/; HttpOnly; SameSite=Lax");
+        self.0.put(browser, remembered, i64::MAX);
         set_cookie
     }
 
     /// Forgets the user of the browser of this request.
     pub(crate) fn forget(&self, request: &Request) {
-        if let Some(BrowserId(browser)) = BrowserId::of(request) {
-            self.0.take(&browser, 0);
+        if let Some(browser) = browser_of(request) {
+            self.0.take(browser, 0);
         }
     }
 
@@ -78,6 +60,13 @@ impl RememberedUsers {
     pub(crate) fn bytes_held(&self) -> usize {
         self.0.bytes_held()
     }
+}
+
+/// The cookie of the browser of a request, unless it has none of a mock.
+fn browser_of(request: &Request) -> Option<&str> {
+    let is_ours = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let value = request.cookie(COOKIE)?;
+    (value.len() == COOKIE_LENGTH && value.bytes().all(is_ours)).then_some(value)
 }
 
 impl HeapSize for Remembered {

@@ -1,15 +1,16 @@
 //! The sign-in between a valid authorization request and its callback: the queue, the
 //! mode, the last time or a choice on the page decides which user signs in.
 
-use super::account_form::{self, AccountForm};
-use super::pages::{self, HomePage, LAST_TIME, OTHER, Permission, SignInPage};
+use super::authorization::{AuthorizationRequest, Details, Grant};
+use super::context::ProviderContext;
+use super::pages::{self, HomePage, LAST_TIME, OTHER, Problem, SignInPage};
 use super::remembered::{Remembered, RememberedUsers};
-use super::{ExpiringStore, HeapSize, ProviderContext};
+use crate::expiring_store::ExpiringStore;
 use crate::http::{Params, Request, Response};
 use crate::script::SignInScript;
-use crate::settings::RedirectUri;
-use crate::users::InvalidUser;
-use crate::{Client, Misbehaviour, Mode, random};
+use crate::system::{URL_SAFE, random_string};
+use crate::users::{InvalidUser, Visibility};
+use crate::{Misbehaviour, Mode, Provider, User};
 
 /// The path that receives the page's forms. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
@@ -24,113 +25,106 @@ pub(crate) const FORGET_PATH: &str = "/mock/forget";
 /// real providers: whose page stays open too long is refused by the app, and not here.
 const PAGE_LIFETIME_MS: i64 = 60 * 60 * 1000;
 
-/// An authorization request that passed every check.
-pub(crate) trait CheckedRequest: HeapSize {
-    fn client(&self) -> &Client;
-
-    fn redirect_uri(&self) -> &RedirectUri;
-
-    fn state(&self) -> Option<&str>;
-
-    /// The permissions that the page lists.
-    fn permissions(&self) -> Vec<Permission>;
-
-    /// Whether the client wants the page to be shown, also to a user of the last time.
-    fn wants_page(&self) -> bool;
-}
-
 /// The state of a sign-in after its authorization request.
-pub(crate) enum SignIn<R> {
+pub(crate) enum SignIn<D> {
     /// The queue, the mode or the last time decided.
-    Decided(R, SignInScript),
+    Decided(Grant<D>),
     /// A user has to choose.
-    Undecided(R),
+    Undecided(AuthorizationRequest<D>),
 }
 
-/// The request of a sign-in, and the choice on its page.
-pub(crate) struct Chosen<R> {
-    pub(crate) request: R,
-    pub(crate) script: SignInScript,
-    /// The cookie of a browser that signs the user in again.
-    pub(crate) set_cookie: Option<String>,
-}
-
-/// The sign-ins that wait for a choice on their page, and the choices that browsers repeat.
+/// The sign-ins of a provider: those that wait for a choice on their page, the choices that
+/// browsers repeat, and the codes of those that are decided.
 ///
 /// The page carries a handle instead of the request: a browser can change nothing that
 /// was checked.
-pub(crate) struct PendingSignIns<R> {
-    pages: ExpiringStore<R>,
+pub(crate) struct SignIns<D> {
+    pages: ExpiringStore<AuthorizationRequest<D>>,
     /// The origins of the redirect URIs, for pages that are over.
     origins: ExpiringStore<Option<String>>,
     remembered: RememberedUsers,
+    codes: ExpiringStore<Grant<D>>,
 }
 
-impl<R: CheckedRequest> PendingSignIns<R> {
+impl<D: Details> SignIns<D> {
     pub(crate) fn new() -> Self {
         Self {
             pages: ExpiringStore::new(),
             origins: ExpiringStore::new(),
             remembered: RememberedUsers::new(),
+            codes: ExpiringStore::new(),
         }
     }
 
     /// Begins the sign-in of `request`, which the browser sent as `http`: the queue decides,
     /// then the mode, then the last time.
-    pub(crate) fn begin(&self, context: &ProviderContext, http: &Request, request: R) -> SignIn<R> {
+    pub(crate) fn begin(
+        &self,
+        context: &ProviderContext,
+        http: &Request,
+        request: AuthorizationRequest<D>,
+    ) -> SignIn<D> {
         let provider = context.provider;
-        let label = request.state().and_then(|state| context.labels.of(state));
+        let label = request.state.as_deref();
+        let label = label.and_then(|state| context.labels.of(state));
         let next = context.controls.take_next(label.as_deref());
-        match (next, context.controls.mode()) {
-            (Some(next), _) => SignIn::Decided(request, SignInScript::from_next(next, provider)),
-            (None, Mode::Automatic) => SignIn::Decided(request, SignInScript::default_at(provider)),
+        let script = match (next, context.controls.mode()) {
+            (Some(next), _) => SignInScript::from_next(next, provider),
+            (None, Mode::Automatic) => SignInScript::default_at(provider),
             (None, Mode::Interactive) => match self.remembered.of(http) {
-                Some(last) if !request.wants_page() => {
-                    SignIn::Decided(request, SignInScript::of(last.user))
-                }
-                _ => SignIn::Undecided(request),
+                Some(last) if !request.wants_page => SignInScript::of(last.user),
+                _ => return SignIn::Undecided(request),
             },
-        }
+        };
+        SignIn::Decided(Grant { request, script })
     }
 
     /// Shows the page, and keeps `request` until a choice is made there.
-    pub(crate) fn page(&self, context: &ProviderContext, http: &Request, request: R) -> Response {
-        let handle = random::url_safe(43);
+    pub(crate) fn page(
+        &self,
+        context: &ProviderContext,
+        http: &Request,
+        request: AuthorizationRequest<D>,
+    ) -> Response {
+        let handle = random_string(URL_SAFE, 43);
         let last_time = self.remembered.of(http);
         let page = page(context, &handle, &request, last_time.as_ref(), None);
         let expires_ms = context.now_ms() + PAGE_LIFETIME_MS;
-        let origin = request.redirect_uri().origin();
+        let origin = request.redirect_uri.origin();
         self.origins.put(handle.clone(), Some(origin), i64::MAX);
         self.pages.put(handle, request, expires_ms);
         page
     }
 
-    /// Reads the page's form. An invalid choice shows the page again, and the sign-in
-    /// stays pending.
+    /// Reads the page's form, and redirects to the callback of the choice. An invalid one
+    /// shows the page again, and the sign-in stays pending.
     pub(crate) fn choose(
         &self,
         context: &ProviderContext,
         http: &Request,
-    ) -> Result<Chosen<R>, Response> {
+        callback: impl FnOnce(Grant<D>) -> String,
+    ) -> Response {
         let form = http.form();
         let handle = form.get("request").unwrap_or_default();
         let now_ms = context.now_ms();
         let last_time = self.remembered.of(http);
         let last_time = last_time.as_ref();
-        let over = || self.over(context, handle);
-        let choice = self
-            .pages
-            .read(handle, now_ms, |request| {
-                Choice::parse(context, form, last_time)
-                    .map_err(|problem| page(context, handle, request, last_time, Some(&problem)))
-            })
-            .ok_or_else(over)??;
-        let request = self.pages.take(handle, now_ms).ok_or_else(over)?;
-        Ok(Chosen {
-            request,
-            set_cookie: self.remember(http, &choice),
-            script: choice.into_script(context),
-        })
+        let choice = self.pages.read(handle, now_ms, |request| {
+            Choice::parse(context, form, last_time)
+                .map_err(|problem| page(context, handle, request, last_time, Some(&problem)))
+        });
+        let choice = match choice {
+            Some(Ok(choice)) => choice,
+            Some(Err(page)) => return page,
+            None => return self.over(context, handle),
+        };
+        // Another choice may have been faster.
+        let Some(request) = self.pages.take(handle, now_ms) else {
+            return self.over(context, handle);
+        };
+        let set_cookie = self.remember(http, &choice);
+        let script = choice.into_script(context.provider);
+        Response::see_other(callback(Grant { request, script })).with_cookie(set_cookie)
     }
 
     /// Remembers or forgets the user of a choice; a misbehaviour leaves the last time as
@@ -152,6 +146,17 @@ impl<R: CheckedRequest> PendingSignIns<R> {
         let origin = self.origins.read(handle, 0, Option::clone).flatten();
         let back = context.app_url().or(origin.as_deref());
         pages::sign_in_over(context.provider, back)
+    }
+
+    /// Keeps a grant under its `code`.
+    pub(crate) fn issue(&self, code: String, grant: Grant<D>, expires_ms: i64) {
+        self.codes.put(code, grant, expires_ms);
+    }
+
+    /// Takes the grant of a code, unless it is another client's.
+    pub(crate) fn redeem(&self, code: &str, client_id: &str, now_ms: i64) -> Option<Grant<D>> {
+        let grant = self.codes.take(code, now_ms);
+        grant.filter(|grant| grant.request.client.client_id() == client_id)
     }
 
     /// Forgets the user whom the browser signs in again.
@@ -183,17 +188,19 @@ impl<R: CheckedRequest> PendingSignIns<R> {
         self.pages.clear();
         self.origins.clear();
         self.remembered.clear();
+        self.codes.clear();
     }
 
     pub(crate) fn bytes_held(&self) -> usize {
-        self.pages.bytes_held() + self.origins.bytes_held() + self.remembered.bytes_held()
+        let pages = self.pages.bytes_held() + self.origins.bytes_held();
+        pages + self.remembered.bytes_held() + self.codes.bytes_held()
     }
 }
 
 fn page(
     context: &ProviderContext,
     handle: &str,
-    request: &impl CheckedRequest,
+    request: &AuthorizationRequest<impl Details>,
     last_time: Option<&Remembered>,
     problem: Option<&Problem<'_>>,
 ) -> Response {
@@ -201,12 +208,11 @@ fn page(
         provider: context.provider,
         action: PATH,
         handle,
-        client: request.client().name(),
-        callback_host: request.redirect_uri().host(),
-        permissions: &request.permissions(),
+        client: request.client.name(),
+        callback_host: request.redirect_uri.host(),
+        permissions: &request.details.permissions(),
         rows: &pages::rows(context.provider, &context.users, last_time),
-        form: problem.map_or(&AccountForm::empty(), |problem| &problem.form),
-        problem: problem.map(|problem| problem.message.as_str()),
+        problem,
     })
 }
 
@@ -214,12 +220,6 @@ fn page(
 enum Choice {
     User(Remembered),
     Misbehave(Misbehaviour),
-}
-
-/// The reason why a choice is invalid, and the form as it was sent.
-struct Problem<'a> {
-    message: String,
-    form: AccountForm<'a>,
 }
 
 impl Choice {
@@ -231,52 +231,50 @@ impl Choice {
         last_time: Option<&Remembered>,
     ) -> Result<Self, Problem<'a>> {
         let provider = context.provider;
-        match (form.get("misbehave"), form.get("person")) {
-            (Some(name), _) => Misbehaviour::parse(provider, name)
-                .map(Self::Misbehave)
-                .map_err(|error| Problem::of_the_choice(error.to_string())),
-            (None, Some(OTHER)) => account_form::user(provider, form)
-                .map(|user| Self::User(Remembered { key: None, user }))
-                .map_err(|error| Problem::of_the_form(form, error)),
-            (None, Some(LAST_TIME)) => last_time.cloned().map(Self::User).ok_or_else(choose_one),
+        let chosen = match (form.get("misbehave"), form.get("person")) {
+            (Some(name), _) => {
+                return Misbehaviour::parse(provider, name)
+                    .map(Self::Misbehave)
+                    .map_err(|error| Problem::new(error.to_string()));
+            }
+            (None, Some(OTHER)) => Some(Remembered {
+                key: None,
+                user: user(provider, form).map_err(|error| Problem::of_form(form, error))?,
+            }),
+            (None, Some(LAST_TIME)) => last_time.cloned(),
             (None, key) => {
                 let key = key.unwrap_or_default();
-                let user = context.users.find(provider, key).ok_or_else(choose_one)?;
-                Ok(Self::User(Remembered {
+                let user = context.users.find(provider, key).cloned();
+                user.map(|user| Remembered {
                     key: Some(key.to_owned()),
-                    user: user.clone(),
-                }))
+                    user,
+                })
             }
-        }
+        };
+        let choose_one = || Problem::new("Choose an account.".to_owned());
+        chosen.map(Self::User).ok_or_else(choose_one)
     }
 
-    fn into_script(self, context: &ProviderContext) -> SignInScript {
+    fn into_script(self, provider: Provider) -> SignInScript {
         match self {
             Self::User(remembered) => SignInScript::of(remembered.user),
-            Self::Misbehave(misbehaviour) => {
-                SignInScript::misbehaving(misbehaviour, context.provider)
-            }
+            Self::Misbehave(misbehaviour) => SignInScript::misbehaving(misbehaviour, provider),
         }
     }
 }
 
-impl<'a> Problem<'a> {
-    fn of_the_choice(message: String) -> Self {
-        Self {
-            message,
-            form: AccountForm::empty(),
-        }
-    }
-
-    fn of_the_form(form: &'a Params, error: InvalidUser) -> Self {
-        Self {
-            message: "This account cannot sign in. Correct the field that is marked below."
-                .to_owned(),
-            form: AccountForm::refused(form, error),
-        }
-    }
-}
-
-fn choose_one<'a>() -> Problem<'a> {
-    Problem::of_the_choice("Choose an account.".to_owned())
+/// The user in the form for an account that is none of the known users.
+fn user(provider: Provider, form: &Params) -> Result<User, InvalidUser> {
+    let field = |name| form.get(name).map(str::to_owned);
+    let user = User {
+        id: field("id").ok_or(InvalidUser::NoId)?,
+        name: field("name"),
+        username: field("username"),
+        email: field("email"),
+        email_verified: form.get("email_verified").is_some(),
+        visibility: Visibility::from_email_private(form.get("email_private").is_some()),
+        picture: field("picture"),
+        ..User::default()
+    };
+    user.check_for(provider).map(|()| user)
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use url::{Url, form_urlencoded};
 
+use crate::expiring_store::HeapSize;
+
 /// The clients that a provider serves.
 #[derive(Clone, Debug)]
 pub enum Clients {
@@ -200,5 +202,19 @@ impl RedirectUri {
             .finish();
         let separator = if self.text.contains('?') { '&' } else { '?' };
         format!("{}{separator}{query}", self.text)
+    }
+}
+
+impl HeapSize for Client {
+    /// Its id, which a browser may choose; its registration is in the settings.
+    fn heap_bytes(&self) -> usize {
+        self.client_id.len()
+    }
+}
+
+impl HeapSize for RedirectUri {
+    /// A browser chooses it where any is accepted.
+    fn heap_bytes(&self) -> usize {
+        self.text.len() + self.host.len()
     }
 }

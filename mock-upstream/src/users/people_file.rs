@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::known_user::KnownUser;
-use super::user::{InvalidUser, USER_MEMBERS, User, take_text};
+use super::user::{InvalidUser, KnownUser, USER_MEMBERS, User, take_text};
 use crate::Provider;
 
 /// The size limit of a file, enough for some thousand people.

@@ -1,7 +1,6 @@
 //! The users that every mock has, each with its reason.
 
-use super::known_user::KnownUser;
-use super::user::{User, Visibility};
+use super::user::{KnownUser, User, Visibility};
 use crate::Provider;
 
 /// The default user, whose account has nothing unusual.
@@ -16,49 +15,47 @@ pub fn ada() -> KnownUser {
 pub fn seed_users() -> Vec<KnownUser> {
     vec![
         ada(),
-        nameless(),
-        private(),
-        unverified(),
-        emoji(),
-        right_to_left(),
+        seed_user("grace", 2, "Grace Hopper", "No name: Google leaves it out.")
+            .at_github("No name: GitHub sends null.")
+            .with_both(|account| account.name = None),
+        seed_user("hedy", 3, "Hedy Lamarr", "No address: Google sends none.")
+            .at_github("A private address: not in /user.")
+            .with(Provider::GitHub, |account| {
+                account.visibility = Visibility::Private;
+            })
+            .with(Provider::Google, |account| {
+                account.email = None;
+                account.email_verified = false;
+            }),
+        seed_user("alan", 4, "Alan Turing", "The address was never verified.")
+            .with_both(|account| account.email_verified = false),
+        seed_user("zoe", 5, "Zoë 👩🏽‍🚀 Stern", "An emoji in the name."),
+        seed_user(
+            "musa",
+            6,
+            "محمد بن موسى الخوارزمي",
+            "A name from right to left.",
+        ),
         sharing("emmy", 7, "Emmy Noether"),
         sharing("david", 8, "David Hilbert"),
-        at_work(),
-        with_many_addresses(),
-    ]
-}
-
-fn nameless() -> KnownUser {
-    seed_user("grace", 2, "Grace Hopper", "No name: Google leaves it out.")
-        .at_github("No name: GitHub sends null.")
-        .with_both(|account| account.name = None)
-}
-
-fn private() -> KnownUser {
-    seed_user("hedy", 3, "Hedy Lamarr", "No address: Google sends none.")
-        .at_github("A private address: not in /user.")
-        .with(Provider::GitHub, |account| {
-            account.visibility = Visibility::Private;
-        })
+        seed_user(
+            "katherine",
+            9,
+            "Katherine Johnson",
+            "A Workspace account: Google adds hd.",
+        )
+        .at_github("An ordinary account.")
         .with(Provider::Google, |account| {
-            account.email = None;
-            account.email_verified = false;
-        })
-}
-
-fn unverified() -> KnownUser {
-    let reason = "The address was never verified.";
-    seed_user("alan", 4, "Alan Turing", reason).with_both(|account| account.email_verified = false)
-}
-
-fn emoji() -> KnownUser {
-    let reason = "An emoji in the name.";
-    seed_user("zoe", 5, "Zoë 👩🏽‍🚀 Stern", reason)
-}
-
-fn right_to_left() -> KnownUser {
-    let reason = "A name from right to left.";
-    seed_user("musa", 6, "محمد بن موسى الخوارزمي", reason)
+            account.hosted_domain = Some("people.example".to_owned());
+        }),
+        seed_user("sofia", 10, "Sofia Kovalevskaya", "An ordinary account.")
+            .at_github("Forty addresses, the primary one last.")
+            .with(Provider::GitHub, |account| {
+                account.other_emails = (1..40)
+                    .map(|number| format!("sofia+{number}@people.example"))
+                    .collect();
+            }),
+    ]
 }
 
 fn sharing(key: &'static str, number: u64, name: &str) -> KnownUser {
@@ -66,29 +63,6 @@ fn sharing(key: &'static str, number: u64, name: &str) -> KnownUser {
     seed_user(key, number, name, reason).with_both(|account| {
         account.email = Some("algebra@goettingen.example".to_owned());
     })
-}
-
-fn at_work() -> KnownUser {
-    seed_user(
-        "katherine",
-        9,
-        "Katherine Johnson",
-        "A Workspace account: Google adds hd.",
-    )
-    .at_github("An ordinary account.")
-    .with(Provider::Google, |account| {
-        account.hosted_domain = Some("people.example".to_owned());
-    })
-}
-
-fn with_many_addresses() -> KnownUser {
-    seed_user("sofia", 10, "Sofia Kovalevskaya", "An ordinary account.")
-        .at_github("Forty addresses, the primary one last.")
-        .with(Provider::GitHub, |account| {
-            account.other_emails = (1..40)
-                .map(|number| format!("sofia+{number}@people.example"))
-                .collect();
-        })
 }
 
 /// A user whose accounts have every member. `number` makes the ids unique.

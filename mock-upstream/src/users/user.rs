@@ -1,9 +1,12 @@
-//! One account with one provider.
+//! One account with one provider, and the user who has an account at one or at both.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Provider;
+use crate::expiring_store::HeapSize;
 
 /// A user's account with one provider.
 ///
@@ -132,6 +135,22 @@ fn is_github_id(id: &str) -> bool {
         .is_ok_and(|number| number.to_string() == id)
 }
 
+impl HeapSize for User {
+    fn heap_bytes(&self) -> usize {
+        let Self {
+            name,
+            username,
+            email,
+            picture,
+            hosted_domain,
+            ..
+        } = self;
+        let fields = [name, username, email, picture, hosted_domain];
+        let fields: usize = fields.into_iter().map(HeapSize::heap_bytes).sum();
+        self.id.len() + fields + self.other_emails.iter().map(String::len).sum::<usize>()
+    }
+}
+
 // Written by hand, because serde's messages repeat the input.
 impl TryFrom<Value> for User {
     type Error = InvalidUser;
@@ -173,5 +192,38 @@ fn take_bool(fields: &mut Map<String, Value>, name: &'static str) -> Result<bool
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(value)) => Ok(value),
         Some(_) => Err(InvalidUser::NotBool(name)),
+    }
+}
+
+/// A user with a key, and an account at one provider or at both.
+#[derive(Clone, Debug)]
+pub struct KnownUser {
+    /// The short name that tests use: `data-person` of the button.
+    pub key: Cow<'static, str>,
+    /// The reason for this user, as a sentence.
+    pub reason: Cow<'static, str>,
+    /// The reason at GitHub, if it is another one there.
+    pub(super) github_reason: Option<&'static str>,
+    pub(super) google: Option<User>,
+    pub(super) github: Option<User>,
+}
+
+impl KnownUser {
+    /// The account at `provider`; every seed user has one at both.
+    #[must_use]
+    pub fn at(&self, provider: Provider) -> Option<&User> {
+        match provider {
+            Provider::Google => self.google.as_ref(),
+            Provider::GitHub => self.github.as_ref(),
+        }
+    }
+
+    /// The reason for this user at `provider`, whose page tells nothing of the other one.
+    #[must_use]
+    pub fn reason_at(&self, provider: Provider) -> &str {
+        match (provider, self.github_reason) {
+            (Provider::GitHub, Some(reason)) => reason,
+            _ => &self.reason,
+        }
     }
 }

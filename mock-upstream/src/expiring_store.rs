@@ -1,9 +1,8 @@
-//! A bounded store of values that expire: pending sign-ins, codes and tokens.
+//! A bounded store of values that expire: pending sign-ins, codes and tokens. It knows the
+//! size of its values by their [`HeapSize`].
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
-
-use super::HeapSize;
 
 /// The maximum number of entries; a fuller store drops its oldest.
 ///
@@ -47,7 +46,9 @@ impl<T: HeapSize> ExpiringStore<T> {
             bytes,
         };
         let mut entries = self.lock();
-        entries.remove(&key);
+        if entries.remove(&key).is_some() {
+            entries.oldest_first.retain(|known| *known != key);
+        }
         entries.bytes += bytes;
         entries.oldest_first.push_back(key.clone());
         entries.by_key.insert(key, entry);
@@ -98,6 +99,22 @@ impl<T> ExpiringStore<T> {
         self.0
             .lock()
             .expect("nothing panics while it holds a store")
+    }
+}
+
+/// A value that knows its size on the heap.
+pub(crate) trait HeapSize {
+    /// The bytes on the heap, beside the size of the value itself.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl HeapSize for () {}
+
+impl HeapSize for Option<String> {
+    fn heap_bytes(&self) -> usize {
+        self.as_ref().map_or(0, String::len)
     }
 }
 

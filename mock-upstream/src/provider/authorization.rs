@@ -1,0 +1,93 @@
+//! An authorization request that passed every check of its provider, the grant that its code
+//! stands for, and PKCE with S256 (RFC 7636).
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::pages::Permission;
+use crate::Client;
+use crate::expiring_store::HeapSize;
+use crate::http::Params;
+use crate::script::SignInScript;
+use crate::settings::RedirectUri;
+
+/// An authorization request that passed every check.
+pub(crate) struct AuthorizationRequest<D> {
+    pub(crate) client: Client,
+    pub(crate) redirect_uri: RedirectUri,
+    pub(crate) state: Option<String>,
+    pub(crate) challenge: Option<Challenge>,
+    /// Whether the client wants the page to be shown, also to a user of the last time.
+    pub(crate) wants_page: bool,
+    /// The parameters that this provider alone has, and the scopes.
+    pub(crate) details: D,
+}
+
+/// The part of a request that only its provider understands.
+pub(crate) trait Details: HeapSize {
+    /// The permissions that the page lists.
+    fn permissions(&self) -> Vec<Permission>;
+}
+
+/// The grant that a code stands for. It is redeemed once, so it is not `Clone`.
+pub(crate) struct Grant<D> {
+    pub(crate) request: AuthorizationRequest<D>,
+    pub(crate) script: SignInScript,
+}
+
+impl<D> AuthorizationRequest<D> {
+    /// The parameter of a callback that repeats the state.
+    pub(crate) fn state_param(&self) -> Option<(&'static str, &str)> {
+        Some(("state", self.state.as_deref()?))
+    }
+
+    /// The callback with the state alone.
+    pub(crate) fn state_alone(&self) -> String {
+        self.redirect_uri.with_params(self.state_param())
+    }
+}
+
+impl<D: HeapSize> HeapSize for AuthorizationRequest<D> {
+    fn heap_bytes(&self) -> usize {
+        let client = self.client.heap_bytes() + self.redirect_uri.heap_bytes();
+        client + self.state.heap_bytes() + self.details.heap_bytes()
+    }
+}
+
+impl<D: HeapSize> HeapSize for Grant<D> {
+    fn heap_bytes(&self) -> usize {
+        self.request.heap_bytes() + self.script.heap_bytes()
+    }
+}
+
+/// A code challenge: the digest of the verifier in 43 characters of base64url.
+pub(crate) struct Challenge(String);
+
+/// A challenge or a method that the mock does not support.
+pub(crate) struct UnusableChallenge;
+
+impl Challenge {
+    /// Reads `code_challenge` and `code_challenge_method`, which come both or not at
+    /// all. `plain` is unusable, and so is a missing method, because it means `plain`.
+    pub(crate) fn of(query: &Params) -> Result<Option<Self>, UnusableChallenge> {
+        let method = query.get("code_challenge_method");
+        match (query.get("code_challenge"), method) {
+            (None, None) => Ok(None),
+            (Some(challenge), Some("S256")) if is_sha256(challenge) => {
+                Ok(Some(Self(challenge.to_owned())))
+            }
+            _ => Err(UnusableChallenge),
+        }
+    }
+
+    /// Whether this challenge is the digest of `verifier`.
+    pub(crate) fn matches(&self, verifier: &str) -> bool {
+        URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == self.0
+    }
+}
+
+fn is_sha256(challenge: &str) -> bool {
+    let url_safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    challenge.len() == 43 && challenge.bytes().all(url_safe)
+}
