@@ -52,6 +52,33 @@ pub struct Event {
 }
 
 impl Event {
+    /// An event between these parties, to be filled in.
+    pub fn between(from: Party, to: Party) -> Self {
+        Self {
+            at: UnixMs(0),
+            request_id: String::new(),
+            from,
+            to,
+            operation: String::new(),
+            status: None,
+            project: None,
+            provider: None,
+            login: None,
+            provenance: None,
+            same_traits: None,
+            rule: None,
+            why: None,
+            took: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Notes the rule by which a login failed, and the reason in fixed words.
+    pub(crate) fn explain(&mut self, rule: Rule, why: &'static str) {
+        self.rule = Some(rule);
+        self.why = Some(why);
+    }
+
     /// Whether any step was committed to the store.
     pub fn committed(&self) -> bool {
         !self.steps.is_empty()
@@ -225,21 +252,10 @@ mod tests {
 
     fn event(to: Party, status: u16, rule: Option<Rule>) -> Event {
         Event {
-            at: UnixMs(0),
-            request_id: String::new(),
-            from: Party::Consumer,
-            to,
             operation: "GET /api/providers".to_owned(),
             status: Some(status),
-            project: None,
-            provider: None,
-            login: None,
-            provenance: None,
-            same_traits: None,
             rule,
-            why: None,
-            took: None,
-            steps: Vec::new(),
+            ..Event::between(Party::Consumer, to)
         }
     }
 

@@ -1,64 +1,55 @@
 //! The HTTP interface: routes, guards, statuses, headers, pages.
 //!
-//! One file per path, named like it, but for `authorization_url` (`/login/{handle}` and its
-//! buttons), `return_path` (`/return`), `health`, `assets` and `operator`. A handler takes
-//! what it needs as types of `request`, calls one use case, hands the report to the request's
-//! `context`, and answers with types of `response`. The status of every refusal is in
-//! one table, in `response::refusal`.
+//! The routes are in two files, `api` for backends and programs and `browser` for browsers.
+//! A handler takes what it needs as types of `request`, calls one use case, which fills in
+//! the event of the request's `context`, and answers with types of `response`. The status of
+//! every refusal is in one table, in `response::refusal`. `finish` ends every request.
 //!
 //! Imports go one way: routes → `request` → `response` → `context`, with `route_table`
 //! and `raw_headers` below them all.
 
-mod login_session;
+mod api;
+mod browser;
 
-mod authorization_url;
+/// The types that handlers take. Each guard reads headers or a body once, and returns a
+/// type with a meaning or refuses with the rule that was broken.
+mod request {
+    pub(crate) mod authenticated;
+    pub(crate) mod guards;
+    pub(crate) mod preconditions;
+    pub(crate) mod visitor;
 
-mod callback;
-mod return_path;
+    mod client;
+    mod cookies;
+    mod upstream_login_cookies;
+}
 
-mod login_result;
+/// The types that handlers answer with.
+mod response {
+    pub(crate) mod headers;
+    pub(crate) mod pages;
+    pub(crate) mod redirect;
+    pub(crate) mod refusal;
+}
 
-mod authorize;
-mod token;
-
-mod profile;
-mod revoke;
-
-mod assets;
-mod health;
-mod openapi;
-mod providers;
-
-mod request;
-mod response;
-
-mod audit_fairing;
-mod catcher;
 mod context;
 mod dropped_headers;
-mod host_header;
+mod finish;
 mod raw_headers;
 mod route_table;
-
-mod in_flight;
-mod operator;
-mod settings;
+mod server;
 
 use rocket::shield::Shield;
 use rocket::{Build, Rocket, catchers, routes};
 
 pub use dropped_headers::{RestoreDroppedHeaders, watch as watch_dropped_headers};
-pub use host_header::is_host;
-pub use in_flight::InFlight;
-pub use operator::operator;
-pub use settings::config;
+pub use raw_headers::is_host;
+pub use server::{InFlight, config, operator};
 
 use crate::Broker;
-use crate::startup::overload_probe::overload_probe;
-use crate::startup::sweeper::sweeper;
-use audit_fairing::AuditFairing;
-use request::preconditions::{self, NoHeadByForm};
-use request::wrong_method::wrong_methods;
+use crate::startup::background::{overload_probe, sweeper};
+use finish::AuditFairing;
+use request::preconditions::{self, NoHeadByForm, wrong_methods};
 
 impl Broker {
     /// The web server, not yet listening. It installs no signal handler and reads
@@ -70,31 +61,31 @@ impl Broker {
 
 fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
-        login_session::start,
-        authorization_url::open,
-        authorization_url::head,
-        authorization_url::confirm,
-        authorization_url::cancel,
-        login_result::read,
-        authorize::authorize,
-        authorize::head,
-        callback::complete,
-        callback::head,
-        callback::confirm,
-        return_path::end_fragment,
-        return_path::head,
-        token::redeem,
-        profile::read,
-        revoke::revoke,
-        providers::list,
-        openapi::read,
-        health::live,
-        health::ready,
-        assets::style,
-        assets::script,
+        api::start,
+        browser::open,
+        browser::open_head,
+        browser::confirm,
+        browser::cancel,
+        api::read_result,
+        browser::authorize,
+        browser::authorize_head,
+        browser::complete,
+        browser::complete_head,
+        browser::complete_confirmed,
+        browser::end_fragment,
+        browser::end_fragment_head,
+        api::redeem,
+        api::profile,
+        api::revoke,
+        api::providers,
+        api::openapi,
+        api::live,
+        api::ready,
+        browser::style,
+        browser::script,
     ];
     let in_flight = InFlight::default();
-    rocket::custom(settings::own_config(&broker))
+    rocket::custom(server::own_config(&broker))
         .manage(broker)
         .manage(in_flight.clone())
         .attach(in_flight)
@@ -108,5 +99,5 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .mount("/", preconditions::routes())
         .mount("/", wrong_methods(&routes))
         .mount("/", routes)
-        .register("/", catchers![catcher::catch])
+        .register("/", catchers![finish::catch])
 }

@@ -1,7 +1,6 @@
 //! Assembles a broker from its configuration and its injected dependencies.
 
-pub(crate) mod overload_probe;
-pub(crate) mod sweeper;
+pub(crate) mod background;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -19,8 +18,7 @@ use crate::projects::Projects;
 use crate::random;
 use crate::sign_in::BrokerCore;
 use crate::store::fail_points::FailPoints;
-use crate::store::instrumented::Instrumented;
-use crate::store::{self, Store, StoreError, StoreUrl};
+use crate::store::{self, Instruments, Store, StoreError, StoreUrl};
 use crate::upstream::{ClientError, Upstreams};
 
 /// A broker, ready to serve: everything that its handlers share.
@@ -55,7 +53,7 @@ pub struct Dependencies {
     /// The fail points of the store and of the answers.
     pub fail_points: FailPoints,
     /// The store; without one, the broker opens the one its configuration names.
-    pub store: Option<Arc<dyn Store>>,
+    pub store: Option<Store>,
     /// The interval between two sweeps of expired rows; 15 seconds by default.
     pub sweep_every: Option<Duration>,
 }
@@ -107,7 +105,7 @@ impl Broker {
         config.check()?;
         let store = match store {
             Some(store) => store,
-            None => open(&config.store.url, &fail_points)?,
+            None => open(&config.store.url, fail_points.clone())?,
         };
         if let Some(counted) = metrics.clone() {
             audit = audit.subscribed(Arc::new(move |event| counted.observe(event)));
@@ -120,8 +118,7 @@ impl Broker {
             &clock,
         )?;
         let limits = Limits::new(&config.limits, &clock);
-        let store = Arc::new(Instrumented {
-            store,
+        let store = store.measured(Instruments {
             queue: limits.overload.steps.clone(),
             metrics: metrics.clone(),
         });
@@ -159,12 +156,12 @@ impl Broker {
     pub async fn ready(&self) -> Result<(), StoreError> {
         let BrokerCore { store, clock, .. } = &self.core;
         store.ready().await?;
-        store::skew::check(store.as_ref(), clock).await
+        store.check_skew(clock).await
     }
 }
 
-fn open(url: &StoreUrl, fail_points: &FailPoints) -> Result<Arc<dyn Store>, StartError> {
-    store::open(url, fail_points.clone()).map_err(|source| StartError::Store {
+fn open(url: &StoreUrl, fail_points: FailPoints) -> Result<Store, StartError> {
+    store::open(url, fail_points).map_err(|source| StartError::Store {
         url: url.clone(),
         source,
     })

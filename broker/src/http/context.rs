@@ -1,10 +1,10 @@
 //! The context of one request: its id, and what its log line says.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contract::Rule;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
@@ -12,15 +12,46 @@ use crate::Broker;
 use crate::audit::{Event, Party};
 use crate::model::upstream_login::UpstreamLogin;
 use crate::random;
-use crate::sign_in::report::{LogFields, Refused, Report};
+use crate::sign_in::Refused;
 use crate::upstream::{Call, Failure};
 
 /// The context of one request.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     request_id: String,
-    log: OnceLock<LogFields>,
+    event: OnceLock<Event>,
     refused: OnceLock<Refused>,
+}
+
+/// The event of a request, which its use case fills in. Its context keeps it from the end of
+/// the handler on.
+pub(crate) struct OpenEvent<'r> {
+    event: Event,
+    context: &'r RequestContext,
+}
+
+impl Deref for OpenEvent<'_> {
+    type Target = Event;
+
+    fn deref(&self) -> &Event {
+        &self.event
+    }
+}
+
+impl DerefMut for OpenEvent<'_> {
+    fn deref_mut(&mut self) -> &mut Event {
+        &mut self.event
+    }
+}
+
+impl Drop for OpenEvent<'_> {
+    fn drop(&mut self) {
+        let empty = Event::between(Party::Browser, Party::Broker);
+        let _ = self
+            .context
+            .event
+            .set(std::mem::replace(&mut self.event, empty));
+    }
 }
 
 impl RequestContext {
@@ -28,7 +59,7 @@ impl RequestContext {
     pub(crate) fn of<'r>(request: &'r Request<'_>) -> &'r RequestContext {
         request.local_cache(|| RequestContext {
             request_id: request_id(),
-            log: OnceLock::new(),
+            event: OnceLock::new(),
             refused: OnceLock::new(),
         })
     }
@@ -38,18 +69,17 @@ impl RequestContext {
         &self.request_id
     }
 
-    /// Keeps the log fields of the use case that serves this request, and returns its
-    /// result. A handler calls one use case, and this once.
-    pub(crate) fn log<T>(&self, report: Report<T>) -> Result<T, Refused> {
-        self.log
-            .set(report.log)
-            .expect("a request is served by one use case");
-        report.result
+    /// The event for the use case that serves this request, one at most.
+    pub(crate) fn event(&self) -> OpenEvent<'_> {
+        OpenEvent {
+            event: Event::between(Party::Browser, Party::Broker),
+            context: self,
+        }
     }
 
-    /// The log fields of the use case that served the request, if one did.
-    pub(crate) fn log_fields(&self) -> Option<&LogFields> {
-        self.log.get()
+    /// The event as the use case left it, if one served the request.
+    pub(crate) fn filled_event(&self) -> Option<&Event> {
+        self.event.get()
     }
 
     /// Keeps the refusal of this request, for its log line and for the catcher, to which
@@ -63,13 +93,6 @@ impl RequestContext {
         self.refused.get().copied()
     }
 
-    /// The rule of the request's log line: that of its refusal, or else the one that
-    /// its use case reports.
-    pub(crate) fn rule(&self) -> Option<Rule> {
-        let reported = || self.log.get().and_then(|log| log.rule);
-        self.refused.get().map(|it| it.rule).or_else(reported)
-    }
-
     /// An observer that records each call to a provider at once, as an event of its
     /// own.
     pub(crate) fn call_observer<'a>(
@@ -77,22 +100,19 @@ impl RequestContext {
         broker: &'a Broker,
     ) -> impl Fn(&UpstreamLogin, Call) + Send + Sync + 'a {
         move |upstream_login, call| {
+            let provider = upstream_login.provider;
             broker.audit.record(&Event {
                 at: broker.core.now(),
                 request_id: self.request_id.clone(),
-                from: Party::Broker,
-                to: Party::Provider(upstream_login.provider),
                 operation: call.operation.to_owned(),
                 status: call.outcome.ok(),
                 project: Some(upstream_login.project.clone()),
-                provider: Some(upstream_login.provider),
+                provider: Some(provider),
                 took: Some(call.took),
                 login: Some(upstream_login.login.clone()),
-                provenance: None,
-                same_traits: None,
                 rule: call.outcome.err().map(Failure::rule),
                 why: call.outcome.err().map(Failure::why),
-                steps: Vec::new(),
+                ..Event::between(Party::Broker, Party::Provider(provider))
             });
         }
     }

@@ -1,15 +1,16 @@
-//! The parts of a broker that the use cases share.
+//! The parts of a broker that the use cases share, and the steps that several take.
 
-use std::sync::Arc;
+use contract::{Digest, Origin};
 
-use contract::Origin;
-
+use super::answer::ProviderRedirect;
+use crate::audit::{Event, Step};
 use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::model::UnixMs;
+use crate::model::login_session::LoginOutcome;
 use crate::model::upstream_login::UpstreamLogin;
 use crate::projects::Projects;
-use crate::store::Store;
+use crate::store::{Completed, Store, StoreError};
 use crate::upstream::{AccountPicker, Call, Failure, Upstreams};
 
 /// The parts of a broker that the use cases need.
@@ -18,9 +19,12 @@ pub(crate) struct BrokerCore {
     pub(crate) clock: Clock,
     pub(crate) projects: Projects,
     pub(crate) limits: Limits,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Store,
     pub(crate) upstreams: Upstreams,
 }
+
+/// The observer of every call that is made to a provider for an upstream login.
+pub(crate) type CallObserver<'a> = &'a (dyn Fn(&UpstreamLogin, Call) + Send + Sync);
 
 impl BrokerCore {
     pub(crate) fn now(&self) -> UnixMs {
@@ -44,13 +48,18 @@ impl BrokerCore {
             url,
         })
     }
-}
 
-/// The observer of every call that is made to a provider for an upstream login.
-pub(crate) type CallObserver<'a> = &'a (dyn Fn(&UpstreamLogin, Call) + Send + Sync);
-
-/// A browser's redirect to its provider, with the upstream login it has to keep.
-pub(crate) struct ProviderRedirect {
-    pub(crate) upstream_login: UpstreamLogin,
-    pub(crate) url: String,
+    /// Gives the login session of `handle` its outcome, if it has none.
+    pub(super) async fn complete_session(
+        &self,
+        handle: Digest,
+        outcome: LoginOutcome,
+        event: &mut Event,
+    ) -> Result<(), StoreError> {
+        match self.store.complete(handle, outcome, self.now()).await? {
+            Completed::Now => event.steps.push(Step::Completed),
+            Completed::TooLate => {}
+        }
+        Ok(())
+    }
 }

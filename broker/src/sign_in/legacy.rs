@@ -1,18 +1,18 @@
-//! The legacy flow: authorize · complete · redeem · profile · revoke.
+//! The legacy flow: authorize · redeem · profile · revoke. A browser that comes back is in
+//! [`callback`](super::callback).
 
 use std::sync::Arc;
 
 use contract::{
-    AccessToken, CodeChallenge, HandoffCode, LoginError, Profile, Provider, RedirectUri, Rule,
-    State, TokenRequest,
+    AccessToken, CodeChallenge, LoginError, Profile, Provider, RedirectUri, Rule, State,
+    TokenRequest,
 };
 
-use super::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
-use super::report::{LogFields, Refused, Report};
-use super::returned::Returned;
-use crate::audit::Step;
+use super::answer::{Answer, ClientRedirect, LegacyOutcome, ProviderRedirect, Refused};
+use super::broker_core::{BrokerCore, CallObserver};
+use crate::audit::{Event, Step};
 use crate::model::LoginId;
-use crate::model::grant::{NewGrant, Redemption};
+use crate::model::grant::Redemption;
 use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
@@ -37,65 +37,40 @@ pub(crate) struct AuthorizeParams {
     pub(crate) challenge: CodeChallenge,
 }
 
-/// The answer to an authorization request.
-pub(crate) enum AuthorizeResponse {
-    /// The browser goes to the provider.
-    ToProvider(ProviderRedirect),
-    /// The browser goes back to the consumer.
-    Back(LegacyCallback),
-}
-
-/// A project's callback that a browser is sent back to, with its parameters.
-pub(crate) struct LegacyCallback {
-    pub(crate) redirect_uri: RedirectUri,
-    pub(crate) state: Option<State>,
-    pub(crate) outcome: LegacyOutcome,
-}
-
-/// The outcome of a legacy login, which its browser carries to the callback.
-pub(crate) enum LegacyOutcome {
-    Code(HandoffCode),
-    InvalidRequest,
-    Failed(LoginError),
-}
-
 /// Starts an upstream login for an authorization request. Nothing is stored.
 pub(crate) async fn authorize(
     core: &BrokerCore,
     request: AuthorizeRequest,
     visit: &Visit,
     observe: CallObserver<'_>,
-) -> Report<AuthorizeResponse> {
+    event: &mut Event,
+) -> Answer {
     let AuthorizeRequest {
         project,
         redirect_uri,
         state,
         params,
     } = request;
-    let mut log = LogFields {
-        project: Some(project.client_id.clone()),
-        login: state.as_ref().map(LoginId::of_state),
-        provenance: Some(visit.provenance(project.start_origins(&redirect_uri))),
-        ..LogFields::default()
-    };
+    event.project = Some(project.client_id.clone());
+    event.login = state.as_ref().map(LoginId::of_state);
+    event.provenance = Some(visit.provenance(project.start_origins(&redirect_uri)));
     let started = match params {
         Ok(params) => {
-            start_upstream_login(core, &project, &redirect_uri, params, observe, &mut log).await
+            start_upstream_login(core, &project, &redirect_uri, params, observe, event).await
         }
         Err(rule) => {
-            log.rule = Some(rule);
+            event.rule = Some(rule);
             Err(LegacyOutcome::InvalidRequest)
         }
     };
-    let result = Ok(match started {
-        Ok(redirect) => AuthorizeResponse::ToProvider(redirect),
-        Err(outcome) => AuthorizeResponse::Back(LegacyCallback {
+    match started {
+        Ok(redirect) => Answer::ToProvider(redirect),
+        Err(outcome) => Answer::Back(ClientRedirect::Legacy {
             redirect_uri,
             state,
             outcome,
         }),
-    });
-    Report { log, result }
+    }
 }
 
 /// The redirect to the provider; or the outcome, if the provider is off or its
@@ -106,13 +81,13 @@ async fn start_upstream_login(
     redirect_uri: &RedirectUri,
     params: AuthorizeParams,
     observe: CallObserver<'_>,
-    log: &mut LogFields,
+    event: &mut Event,
 ) -> Result<ProviderRedirect, LegacyOutcome> {
     if !core.upstreams.offers(params.provider) {
-        log.rule = Some(Rule::ProviderOffered);
+        event.rule = Some(Rule::ProviderOffered);
         return Err(LegacyOutcome::Failed(LoginError::ProviderUnavailable));
     }
-    log.provider = Some(params.provider);
+    event.provider = Some(params.provider);
     let upstream_login = UpstreamLogin::for_authorization(
         Seed::from_random(random::bytes32()),
         &project.client_id,
@@ -126,58 +101,9 @@ async fn start_upstream_login(
     core.redirect_to_provider(upstream_login, AccountPicker::ProviderDecides, observe)
         .await
         .map_err(|failure| {
-            log.set_failure(failure);
+            event.explain(failure.rule(), failure.why());
             LegacyOutcome::Failed(failure.error())
         })
-}
-
-/// Completes the login of a browser that is back from its provider. The browser
-/// carries the outcome, so an upstream login that was consumed before or has expired
-/// is refused.
-pub(super) async fn complete(
-    returned: &Returned<'_>,
-    state: &State,
-    challenge: &CodeChallenge,
-    redirect_uri: RedirectUri,
-    log: &mut LogFields,
-) -> Result<LegacyCallback, Refused> {
-    returned.consume(log).await?;
-    let outcome = match returned.outcome(log).await {
-        Ok(profile) => issue_code(returned, challenge, profile, log).await,
-        Err(error) => LegacyOutcome::Failed(error),
-    };
-    Ok(LegacyCallback {
-        redirect_uri,
-        state: Some(state.clone()),
-        outcome,
-    })
-}
-
-async fn issue_code(
-    returned: &Returned<'_>,
-    challenge: &CodeChallenge,
-    profile: Profile,
-    log: &mut LogFields,
-) -> LegacyOutcome {
-    let Returned {
-        core,
-        upstream_login,
-        ..
-    } = returned;
-    let code = HandoffCode::from_random(&random::bytes32());
-    let now = core.now();
-    let grant = NewGrant::of(upstream_login, challenge, profile, code.digest(), now);
-    match core.store.issue(grant).await {
-        Ok(()) => {
-            log.steps.push(Step::CodeIssued);
-            LegacyOutcome::Code(code)
-        }
-        // The upstream login is consumed: the browser goes back all the same.
-        Err(error) => {
-            log.rule = Some(Refused::from(error).rule);
-            LegacyOutcome::Failed(LoginError::ProviderUnavailable)
-        }
-    }
 }
 
 /// Redeems a handoff code for an access token.
@@ -185,71 +111,54 @@ pub(crate) async fn redeem(
     core: &BrokerCore,
     project: &Project,
     request: &TokenRequest,
-) -> Report<AccessToken> {
-    let mut log = LogFields {
-        project: Some(project.client_id.clone()),
-        ..LogFields::default()
-    };
+    event: &mut Event,
+) -> Result<AccessToken, Refused> {
+    event.project = Some(project.client_id.clone());
+    // The callback may have been withdrawn since the code came to it.
+    project.check_callback(&request.redirect_uri)?;
     let token = AccessToken::from_random(&random::bytes32());
-    let result = match redeem_for(core, project, request, &token).await {
-        Ok(Redeemed::Token(login)) => {
-            log.login = Some(login);
-            log.steps.push(Step::CodeRedeemed);
+    let now = core.now();
+    let redemption = Redemption::of(request, &project.client_id, token.digest(), now);
+    match core.store.redeem(redemption, now).await? {
+        Redeemed::Token(login) => {
+            event.login = Some(login);
+            event.steps.push(Step::CodeRedeemed);
             Ok(token)
         }
-        Ok(Redeemed::Refused(rule, login)) => {
-            log.login = login;
+        Redeemed::Refused(rule, login) => {
+            event.login = login;
             if rule == Rule::CodeOnce {
                 // A second redemption ends the token of the first.
-                log.steps.push(Step::TokenRevoked);
+                event.steps.push(Step::TokenRevoked);
             }
             Err(rule.into())
         }
-        Err(refused) => Err(refused),
-    };
-    Report { log, result }
-}
-
-async fn redeem_for(
-    core: &BrokerCore,
-    project: &Project,
-    request: &TokenRequest,
-    token: &AccessToken,
-) -> Result<Redeemed, Refused> {
-    // The callback may have been withdrawn since the code came to it.
-    project.check_callback(&request.redirect_uri)?;
-    let now = core.now();
-    let redemption = Redemption::of(request, &project.client_id, token.digest(), now);
-    Ok(core.store.redeem(redemption, now).await?)
+    }
 }
 
 /// Reads the profile that an access token opens.
-pub(crate) async fn profile(core: &BrokerCore, token: &AccessToken) -> Report<Profile> {
-    let mut log = LogFields::default();
+pub(crate) async fn profile(
+    core: &BrokerCore,
+    token: &AccessToken,
+    event: &mut Event,
+) -> Result<Profile, Refused> {
     let now = core.now();
-    let result = match core.store.token(token.digest(), now).await {
-        Ok(Some(token)) => {
-            log.project = Some(token.project.clone());
-            log.login = Some(token.login.clone());
-            token.open(now).map_err(Refused::from)
-        }
-        Ok(None) => Err(Rule::BearerKnown.into()),
-        Err(error) => Err(error.into()),
-    };
-    Report { log, result }
+    let token = core.store.token(token.digest(), now).await?;
+    let token = token.ok_or(Rule::BearerKnown)?;
+    event.project = Some(token.project.clone());
+    event.login = Some(token.login.clone());
+    Ok(token.open(now)?)
 }
 
 /// Revokes an access token, known or not: its bearer learns nothing by that.
-pub(crate) async fn revoke(core: &BrokerCore, token: &AccessToken) -> Report<()> {
-    let mut log = LogFields::default();
-    let result = match core.store.revoke(token.digest()).await {
-        Ok(Some(login)) => {
-            log.login = Some(login);
-            log.steps.push(Step::TokenRevoked);
-            Ok(())
-        }
-        Ok(None) => Ok(()),
-        Err(error) => Err(error.into()),
-    };
-    Report { log, result }
+pub(crate) async fn revoke(
+    core: &BrokerCore,
+    token: &AccessToken,
+    event: &mut Event,
+) -> Result<(), Refused> {
+    if let Some(login) = core.store.revoke(token.digest()).await? {
+        event.login = Some(login);
+        event.steps.push(Step::TokenRevoked);
+    }
+    Ok(())
 }

@@ -27,6 +27,11 @@ pub(super) trait Executor {
     /// Reports that the step has read its row and decided, if the engine does not
     /// report that itself.
     fn decided(&self) {}
+
+    /// Whether no other broker sweeps while this transaction lasts.
+    async fn may_sweep(&self) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
 }
 
 /// A parameter of a statement.

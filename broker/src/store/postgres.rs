@@ -1,47 +1,89 @@
 //! PostgreSQL, for several brokers on one database.
 //!
-//! [`pool`] lends the connections. Each step is one statement, or one transaction of
-//! two, at `READ COMMITTED`: a second `UPDATE` of a row waits for the first and then
-//! evaluates its condition again, so that one of many concurrent steps changes the
-//! row and the others change nothing. Where a database undoes one of the two instead
-//! (a serialization failure, a deadlock), that step is taken again.
+//! Each step is one statement, or one transaction of two, at `READ COMMITTED`: a second
+//! `UPDATE` of a row waits for the first and then evaluates its condition again, so that one
+//! of many concurrent steps changes the row and the others change nothing. Where a database
+//! undoes one of the two instead (a serialization failure, a deadlock), that step is taken
+//! again. The [`connections`] are bounded, and each step has a time limit; the tables are
+//! made when the database is first reached.
 
+pub(super) mod executor;
 pub(super) mod url;
 
-mod attempts;
+mod connections;
 mod error_message;
-mod executor;
-mod pool;
-mod settings;
-mod tls;
+#[cfg(all(test, feature = "postgres"))]
+mod tests;
 
-use async_trait::async_trait;
-use contract::Digest;
+use std::time::Duration;
 
-use super::error::{StoreError, check_version};
+use deadpool_postgres::{GenericClient as _, Object};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
 use super::executor::{Executor as _, parameters};
-use super::fail_points::FailPoints;
-use super::interface::Store;
-use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
-use super::steps;
-use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{
-    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
-};
-use crate::model::upstream_login::UpstreamLogin;
-use crate::model::{LoginId, UnixMs};
-use attempts::repeat;
+use super::fail_points::{FailPoint, FailPoints};
+use super::outcome::{StoreError, check_version};
+use super::sql::{SCHEMA, SCHEMA_VERSION};
+use crate::model::UnixMs;
+use connections::{SETTINGS, Settings};
 use error_message::StepError;
 use executor::PostgresExecutor;
-use pool::Pool;
-use url::PostgresUrl;
+use url::{PoolMode, PostgresUrl};
 
-/// Held while one broker sweeps: two that deleted the same rows in another order
-/// would wait for each other.
-const SWEEP_LOCK: i64 = 0x0F51_0002;
+/// The time limit of a step that has its connection. It is shorter than
+/// `statement_timeout`: a commit that waits for a synchronous standby when it is
+/// cancelled counts as done, and must not be acknowledged.
+const STEP: Duration = Duration::from_secs(5);
 
-/// The store of several brokers.
-pub struct Postgres(Pool);
+/// The most attempts at a step that the database undid in favour of another one.
+const MAX_ATTEMPTS: usize = 5;
+
+/// Held while the tables are made, so that of several brokers that start at once
+/// one makes them. The lock's name includes the schema: brokers that use another
+/// schema of the same database do not wait for it.
+const MIGRATION_LOCK: i64 = 0x0F51_0001;
+
+/// The store of several brokers: connections to one database.
+pub(super) struct Postgres {
+    connections: deadpool_postgres::Pool,
+    mode: PoolMode,
+    begin: String,
+    migrated: OnceCell<()>,
+    fail_points: FailPoints,
+}
+
+/// The attempts at one step so far.
+#[derive(Default)]
+pub(super) struct Attempts(usize);
+
+impl Attempts {
+    /// The result of the step; none, if it is to be taken again.
+    pub(super) fn judge<T>(
+        &mut self,
+        result: Result<T, StepError>,
+    ) -> Option<Result<T, StoreError>> {
+        self.0 += 1;
+        match result {
+            Err(StepError::Conflict(_)) if self.0 < MAX_ATTEMPTS => None,
+            result => Some(result.map_err(StoreError::from)),
+        }
+    }
+}
+
+/// Takes the step that an expression begins, until it has a result. No function: a future
+/// that calls a closure by reference is not `Send`.
+macro_rules! repeat {
+    ($step:expr) => {{
+        let mut attempts = $crate::store::postgres::Attempts::default();
+        loop {
+            if let Some(result) = attempts.judge($step.await) {
+                break result;
+            }
+        }
+    }};
+}
+pub(super) use repeat;
 
 impl Postgres {
     /// A store at `url`. It connects when it is first needed, and again whenever
@@ -50,111 +92,203 @@ impl Postgres {
     /// # Errors
     ///
     /// If the certificate authorities that the address names cannot be read.
-    pub fn at(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
-        Pool::to(url, fail_points).map(Self)
+    pub(super) fn at(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
+        Self::with_settings(url, fail_points, SETTINGS)
     }
-}
 
-#[async_trait]
-impl Store for Postgres {
-    async fn ready(&self) -> Result<(), StoreError> {
-        repeat!(self.0.run(async |db| {
-            check_version(pool::version(db).await?)?;
-            pool::check_writable(db).await
+    fn with_settings(
+        url: &PostgresUrl,
+        fail_points: FailPoints,
+        settings: Settings,
+    ) -> Result<Self, StoreError> {
+        let mode = url.pool_mode();
+        Ok(Self {
+            connections: connections::to(url, settings)?,
+            mode,
+            begin: match mode {
+                PoolMode::Session => "BEGIN".to_owned(),
+                PoolMode::Transaction => settings.begin(),
+            },
+            migrated: OnceCell::new(),
+            fail_points,
+        })
+    }
+
+    /// Checks that the tables are ours, and that this server takes writes: a standby
+    /// answers reads, and refuses even a change of no row.
+    pub(super) async fn ready(&self) -> Result<(), StoreError> {
+        const NO_CHANGE: &str = "UPDATE broker_schema SET version = version WHERE false";
+        repeat!(self.run(async |db| {
+            check_version(version(db).await?)?;
+            db.change(NO_CHANGE, &[]).await.map(drop)
         }))
     }
 
-    async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
+    /// The time of the server's clock.
+    pub(super) async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
         const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT AS now";
         let read = async |db: &PostgresExecutor<'_>| db.one(NOW, &[], |row| row.time("now")).await;
-        repeat!(self.0.run(read)).map(Option::flatten)
+        repeat!(self.run(read)).map(Option::flatten)
     }
 
-    async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
-        repeat!(self.0.run(async |db| steps::open(db, &login, now).await))
-    }
-
-    async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
-        repeat!(self.0.run(async |db| steps::find(db, handle, now).await))
-    }
-
-    async fn bind_browser(
+    /// Takes a step of single statements, each committed by itself.
+    pub(super) async fn run<T>(
         &self,
-        handle: Digest,
-        browser: BrowserBinding,
-        now: UnixMs,
-    ) -> Result<Bound, StoreError> {
-        repeat!(
-            self.0
-                .run(async |db| steps::bind_browser(db, handle, browser, now).await)
-        )
-    }
-
-    async fn consume_upstream_login(
-        &self,
-        upstream_login: &UpstreamLogin,
-    ) -> Result<Consumed, StoreError> {
-        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
-        repeat!(
-            self.0
-                .run(async |db| steps::consume_upstream_login(db, id, known_until).await)
-        )
-    }
-
-    async fn complete(
-        &self,
-        handle: Digest,
-        outcome: LoginOutcome,
-        now: UnixMs,
-    ) -> Result<Completed, StoreError> {
-        repeat!(
-            self.0
-                .run(async |db| steps::complete(db, handle, &outcome, now).await)
-        )
-    }
-
-    async fn consume_result(
-        &self,
-        ask: ResultQuery,
-        now: UnixMs,
-    ) -> Result<ResultRead, StoreError> {
-        repeat!(
-            self.0
-                .transact(async |db| steps::consume_result(db, &ask, now).await)
-        )
-    }
-
-    async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
-        repeat!(self.0.run(async |db| steps::issue(db, &grant).await))
-    }
-
-    async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
-        repeat!(
-            self.0
-                .run(async |db| steps::redeem(db, &redemption, now).await)
-        )
-    }
-
-    async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
-        repeat!(self.0.run(async |db| steps::token(db, token, now).await))
-    }
-
-    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
-        repeat!(self.0.run(async |db| steps::revoke(db, token).await))
-    }
-
-    async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        let sweep = async |db: &PostgresExecutor<'_>| match is_sweeper(db).await? {
-            true => steps::sweep(db, now).await,
-            false => Ok(0),
+        step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        if self.mode == PoolMode::Transaction {
+            return self.transact(step).await;
+        }
+        let client = self.connection().await?;
+        let db = self.executor(&client);
+        let whole = async {
+            let result = step(&db).await?;
+            self.fail_points.hit(FailPoint::AfterCommit);
+            Ok(result)
         };
-        repeat!(self.0.transact(sweep))
+        match in_time(whole).await {
+            Some(result) => result,
+            None => Err(self.abandon(client)),
+        }
+    }
+
+    /// Takes a step in one transaction, committed before this returns.
+    pub(super) async fn transact<T>(
+        &self,
+        step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        let client = Transacting(Some(self.connection().await?));
+        let db = self.executor(client.get());
+        let result = in_time(transaction(&db, &self.begin, step)).await;
+        let client = client.end();
+        match result {
+            Some(result) => result,
+            None => Err(self.abandon(client)),
+        }
+    }
+
+    fn executor<'a>(&'a self, client: &'a Object) -> PostgresExecutor<'a> {
+        PostgresExecutor {
+            client,
+            mode: self.mode,
+            fail_points: &self.fail_points,
+        }
+    }
+
+    /// A connection to a database that has our tables, within the time limit of a step.
+    async fn connection(&self) -> Result<Object, StepError> {
+        match in_time(self.connect()).await {
+            Some(connection) => connection,
+            None => Err(no_answer()),
+        }
+    }
+
+    async fn connect(&self) -> Result<Object, StepError> {
+        let client = self.connections.get().await;
+        let client = Transacting(Some(client.map_err(connections::unreachable)?));
+        self.migrated
+            .get_or_try_init(|| self.migrate(client.get()))
+            .await?;
+        Ok(client.end())
+    }
+
+    /// Makes the tables. A migration is no step: it passes no fail point.
+    async fn migrate(&self, client: &Object) -> Result<(), StepError> {
+        let db = PostgresExecutor {
+            fail_points: &FailPoints::NONE,
+            ..self.executor(client)
+        };
+        transaction(&db, &self.begin, create_tables).await
+    }
+
+    /// Closes a connection whose step took too long: its unfinished work must not
+    /// affect the next step. The idle ones lead to the same server, and are not waited
+    /// for either.
+    fn abandon(&self, client: Object) -> StepError {
+        drop(Object::take(client));
+        self.connections.retain(|_, _| false);
+        no_answer()
     }
 }
 
-/// Whether this broker holds the lock for sweeping, until its transaction ends.
-async fn is_sweeper(db: &PostgresExecutor<'_>) -> Result<bool, StepError> {
-    const TRY: &str = "SELECT WHERE pg_try_advisory_xact_lock($1::BIGINT::INT, \
-                       hashtext(current_schema()))";
-    Ok(db.change(TRY, parameters![SWEEP_LOCK]).await? == 1)
+fn no_answer() -> StepError {
+    StoreError::Failed("the database did not answer in time".to_owned()).into()
+}
+
+/// A connection that may be in a transaction: dropped, as when a client hangs up, it is
+/// closed.
+struct Transacting(Option<Object>);
+
+impl Transacting {
+    fn get(&self) -> &Object {
+        self.0.as_ref().expect("it has not ended")
+    }
+
+    /// Its transaction is over.
+    fn end(mut self) -> Object {
+        self.0.take().expect("it has not ended")
+    }
+}
+
+impl Drop for Transacting {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// Takes a step in one transaction, once.
+async fn transaction<T>(
+    db: &PostgresExecutor<'_>,
+    begin: &str,
+    step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+) -> Result<T, StepError> {
+    let whole = async {
+        db.client.batch_execute(begin).await?;
+        let result = step(db).await?;
+        db.fail_points.hit(FailPoint::BeforeCommit);
+        db.client.batch_execute("COMMIT").await?;
+        db.fail_points.hit(FailPoint::AfterCommit);
+        Ok(result)
+    };
+    let result = whole.await;
+    if result.is_err() {
+        // If this fails as well, the connection is of no more use, and not lent again.
+        let _ = db.client.batch_execute("ROLLBACK").await;
+    }
+    result
+}
+
+/// Runs a step under its time limit.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the time limit of a database is independent of our clock"
+)]
+async fn in_time<T>(step: impl Future<Output = T>) -> Option<T> {
+    timeout(STEP, step).await.ok()
+}
+
+async fn create_tables(db: &PostgresExecutor<'_>) -> Result<(), StepError> {
+    const LOCK: &str = "SELECT pg_advisory_xact_lock($1::BIGINT::INT, hashtext(current_schema()))";
+    db.change(LOCK, parameters![MIGRATION_LOCK]).await?;
+    db.client
+        .batch_execute("CREATE TABLE IF NOT EXISTS broker_schema (version BIGINT NOT NULL)")
+        .await?;
+    match version(db).await? {
+        0 => {
+            let tables = SCHEMA.replace("BYTES", "BYTEA");
+            db.client.batch_execute(&tables).await?;
+            let insert = "INSERT INTO broker_schema VALUES ($1)";
+            db.change(insert, parameters![SCHEMA_VERSION]).await?;
+            Ok(())
+        }
+        found => Ok(check_version(found)?),
+    }
+}
+
+/// The version of the tables; 0 before there are any.
+async fn version(db: &PostgresExecutor<'_>) -> Result<i64, StepError> {
+    let found = db.row("SELECT version FROM broker_schema", &[]).await?;
+    Ok(found.map_or(0, |row| row.get("version")))
 }

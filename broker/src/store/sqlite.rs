@@ -4,41 +4,30 @@
 //! wait for its disk: [`writer`] runs them in batches on a thread of its own; those that
 //! only read it run inline. [`tables`] prepares the tables of both.
 
-mod error_message;
-mod executor;
+pub(super) mod executor;
+
 mod inline;
-mod readiness;
 mod tables;
-mod transaction;
 mod writer;
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use async_trait::async_trait;
-use contract::Digest;
 use rusqlite::Connection;
 
-use super::error::{StoreError, check_version};
 use super::fail_points::FailPoints;
-use super::interface::Store;
-use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
-use super::steps;
-use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{
-    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
-};
-use crate::model::upstream_login::UpstreamLogin;
-use crate::model::{LoginId, UnixMs};
-use executor::poll_once;
+use super::outcome::{StoreError, check_version};
+use crate::clock::Stopwatch;
 use inline::Inline;
-use readiness::Readiness;
 use writer::Writer;
 
 /// The embedded store.
 #[derive(Debug)]
-pub struct Sqlite(Connections);
+pub(super) struct Sqlite(Connections);
 
 #[derive(Debug)]
 enum Connections {
@@ -58,7 +47,7 @@ impl Sqlite {
     /// # Errors
     ///
     /// If SQLite reports an error.
-    pub fn in_memory(fail_points: FailPoints) -> Result<Self, StoreError> {
+    pub(super) fn in_memory(fail_points: FailPoints) -> Result<Self, StoreError> {
         let mut connection = Connection::open_in_memory()?;
         tables::prepare(&mut connection)?;
         Ok(Self(Connections::Memory(Inline::new(
@@ -72,7 +61,7 @@ impl Sqlite {
     /// # Errors
     ///
     /// If the file cannot be opened, written or understood.
-    pub fn at(path: &Path, fail_points: FailPoints) -> Result<Self, StoreError> {
+    pub(super) fn at(path: &Path, fail_points: FailPoints) -> Result<Self, StoreError> {
         make_private(path);
         let writer = Writer::start(Connection::open(path)?, fail_points.clone())?;
         let reader = Connection::open(path)?;
@@ -87,8 +76,27 @@ impl Sqlite {
         }))
     }
 
+    /// Checks that the tables are ours, and that a file can be written.
+    pub(super) async fn ready(&self) -> Result<(), StoreError> {
+        check_version(match &self.0 {
+            Connections::Memory(connection) => connection.read(tables::version)?,
+            Connections::File {
+                writer, readiness, ..
+            } => {
+                readiness.check_path()?;
+                if readiness.is_write_due() {
+                    let version = writer.run(tables::write_version).await?;
+                    readiness.note_write();
+                    version
+                } else {
+                    writer.run(tables::version).await?
+                }
+            }
+        })
+    }
+
     /// Runs a step that changes nothing.
-    fn read<T>(
+    pub(super) async fn read<T>(
         &self,
         step: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -99,7 +107,7 @@ impl Sqlite {
     }
 
     /// Runs a step, and returns its result once that is committed.
-    async fn commit<T, F>(&self, step: F) -> Result<T, StoreError>
+    pub(super) async fn commit<T, F>(&self, step: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -121,94 +129,55 @@ fn make_private(path: &Path) {
         .open(path);
 }
 
-#[async_trait]
-impl Store for Sqlite {
-    async fn ready(&self) -> Result<(), StoreError> {
-        check_version(match &self.0 {
-            Connections::Memory(connection) => connection.read(tables::version)?,
-            Connections::File {
-                writer, readiness, ..
-            } => {
-                readiness.check_path()?;
-                if readiness.is_write_due() {
-                    let version = writer.run(tables::write_version).await?;
-                    readiness.note_write();
-                    version
-                } else {
-                    writer.run(tables::version).await?
-                }
-            }
+/// A write waits for the disk, and anyone may ask whether a broker is ready.
+const WRITE_EVERY: Duration = Duration::from_secs(3);
+
+/// The readiness of a database in a file, that it takes steps and their results last: the
+/// file as it was opened, and its last write.
+#[derive(Debug)]
+struct Readiness {
+    path: PathBuf,
+    /// Device and inode.
+    opened: (u64, u64),
+    written: Mutex<Option<Stopwatch>>,
+}
+
+impl Readiness {
+    /// The readiness of the file at `path`, which has just been opened.
+    fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            opened: device_and_inode(path)?,
+            written: Mutex::default(),
         })
     }
 
-    async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
-        self.commit(move |db| poll_once(steps::open(db, &login, now)))
-            .await
+    /// Checks that the open file is still the one at its path. The steps of another file,
+    /// or of one that was removed, are lost at the next start.
+    fn check_path(&self) -> Result<(), StoreError> {
+        match device_and_inode(&self.path) {
+            Ok(found) if found == self.opened => Ok(()),
+            _ => Err(StoreError::Failed(
+                "the database was moved, removed or replaced while this broker had it open; \
+                 put it back, or restart the broker"
+                    .to_owned(),
+            )),
+        }
     }
 
-    async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
-        self.read(|db| poll_once(steps::find(db, handle, now)))
+    /// Whether the last write is long enough ago.
+    fn is_write_due(&self) -> bool {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(&*written, Some(since) if since.elapsed() < WRITE_EVERY)
     }
 
-    async fn bind_browser(
-        &self,
-        handle: Digest,
-        browser: BrowserBinding,
-        now: UnixMs,
-    ) -> Result<Bound, StoreError> {
-        self.commit(move |db| poll_once(steps::bind_browser(db, handle, browser, now)))
-            .await
+    /// Keeps in mind that a write has succeeded now.
+    fn note_write(&self) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        *written = Some(Stopwatch::start());
     }
+}
 
-    async fn consume_upstream_login(
-        &self,
-        upstream_login: &UpstreamLogin,
-    ) -> Result<Consumed, StoreError> {
-        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
-        self.commit(move |db| poll_once(steps::consume_upstream_login(db, id, known_until)))
-            .await
-    }
-
-    async fn complete(
-        &self,
-        handle: Digest,
-        outcome: LoginOutcome,
-        now: UnixMs,
-    ) -> Result<Completed, StoreError> {
-        self.commit(move |db| poll_once(steps::complete(db, handle, &outcome, now)))
-            .await
-    }
-
-    async fn consume_result(
-        &self,
-        ask: ResultQuery,
-        now: UnixMs,
-    ) -> Result<ResultRead, StoreError> {
-        self.commit(move |db| poll_once(steps::consume_result(db, &ask, now)))
-            .await
-    }
-
-    async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
-        self.commit(move |db| poll_once(steps::issue(db, &grant)))
-            .await
-    }
-
-    async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
-        self.commit(move |db| poll_once(steps::redeem(db, &redemption, now)))
-            .await
-    }
-
-    async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
-        self.read(|db| poll_once(steps::token(db, token, now)))
-    }
-
-    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
-        self.commit(move |db| poll_once(steps::revoke(db, token)))
-            .await
-    }
-
-    async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        self.commit(move |db| poll_once(steps::sweep(db, now)))
-            .await
-    }
+fn device_and_inode(path: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(path).map(|file| (file.dev(), file.ino()))
 }

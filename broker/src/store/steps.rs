@@ -183,6 +183,9 @@ pub(super) async fn revoke<E: Executor>(
 }
 
 pub(super) async fn sweep<E: Executor>(db: &E, now: UnixMs) -> Result<usize, E::Error> {
+    if !db.may_sweep().await? {
+        return Ok(0);
+    }
     let mut rows = 0;
     for statement in sql::SWEEP {
         let parameters = parameters![now, sql::SWEEP_ROWS];

@@ -43,7 +43,7 @@ pub(crate) struct StackRuntime {
     demo: Option<Arc<consumer_demo::App>>,
     proxy: Proxy,
     proxy_state: Arc<ProxyState>,
-    store: RwLock<Arc<dyn Store>>,
+    store: RwLock<Store>,
     /// The attacker of the relay lesson.
     pub(crate) attacker: Attacker,
     /// `None` once the stack has stopped.
@@ -182,7 +182,7 @@ impl StackRuntime {
     }
 
     /// The current broker's store.
-    pub(crate) fn store(&self) -> Arc<dyn Store> {
+    pub(crate) fn store(&self) -> Store {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
         store.clone()
     }

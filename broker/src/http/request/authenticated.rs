@@ -11,9 +11,9 @@ use rocket::sentinel::Sentinel;
 use rocket::serde::DeserializeOwned;
 use rocket::{Ignite, Request, Rocket};
 
-use super::client_addr::ClientAddr;
+use super::client::ClientAddr;
+use super::guards::broker;
 use crate::Broker;
-use crate::http::context::RequestContext;
 use crate::http::raw_headers;
 use crate::http::response::refusal::Refusal;
 use crate::projects::Project;
@@ -90,10 +90,7 @@ impl<'r, T: ClientRequest> FromData<'r> for Authenticated<T> {
     async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, Rule> {
         match authenticate::<T>(request, data).await {
             Ok(authenticated) => data::Outcome::Success(authenticated),
-            Err(refusal) => {
-                RequestContext::of(request).refuse(refusal.refused);
-                data::Outcome::Error((refusal.status, refusal.refused.rule))
-            }
+            Err(refusal) => data::Outcome::Error(refusal.at_guard(request)),
         }
     }
 }
@@ -120,13 +117,6 @@ async fn authenticate<T: ClientRequest>(
             })
         }
     }
-}
-
-fn broker<'r>(request: &'r Request<'_>) -> &'r Broker {
-    request
-        .rocket()
-        .state::<Broker>()
-        .expect("the sentinel has checked it")
 }
 
 impl<T> Sentinel for Authenticated<T> {

@@ -1,5 +1,7 @@
-//! The preconditions of every request, checked before all routes, at every path and for
-//! every method.
+//! The routes around all others: the preconditions of every request, checked first, at every
+//! path and for every method; and the answer 405, given last.
+
+use std::collections::BTreeSet;
 
 use contract::Rule;
 use rocket::fairing::{Fairing, Info, Kind};
@@ -8,14 +10,13 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use crate::http::host_header::is_host;
-use crate::http::raw_headers::{is, only};
+use crate::http::raw_headers::{is, is_host, only};
 use crate::http::response::refusal::Refusal;
-use crate::http::route_table::{METHODS, allowed_methods};
+use crate::http::route_table::{METHODS, WRONG_METHOD, allowed_methods};
 use crate::query::Query;
 
 /// Preconditions come before every route.
-const RANK: isize = -20;
+const FIRST: isize = -20;
 
 /// The secrets that must never be in a URL, by the specification.
 const SECRETS: &[&str] = &["client_secret", "session_key"];
@@ -23,7 +24,7 @@ const SECRETS: &[&str] = &["client_secret", "session_key"];
 /// The routes that check the preconditions.
 pub(crate) fn routes() -> Vec<Route> {
     METHODS
-        .map(|method| Route::ranked(RANK, method, "/<path..>", Preconditions))
+        .map(|method| Route::ranked(FIRST, method, "/<path..>", Preconditions))
         .into()
 }
 
@@ -137,4 +138,39 @@ fn is_prefetch(request: &Request<'_>) -> bool {
         .into_iter()
         .flat_map(|name| request.headers().get(name))
         .any(|purpose| is(purpose, "prefetch"))
+}
+
+/// Wrong methods come after every route.
+const LAST: isize = 100;
+
+/// The routes that answer 405 to every method that `routes` do not answer.
+pub(crate) fn wrong_methods(routes: &[Route]) -> Vec<Route> {
+    // HEAD follows GET, by Rocket's own rule.
+    let own = routes.iter().filter(|route| route.method != Method::Head);
+    let own: Vec<_> = own
+        .map(|route| (route.uri.as_str(), route.method))
+        .collect();
+    let paths: BTreeSet<_> = own.iter().map(|(path, _)| *path).collect();
+    let all = paths
+        .into_iter()
+        .flat_map(|path| METHODS.map(|method| (path, method)));
+    all.filter(|it| it.1 != Method::Head && !own.contains(it))
+        .map(|(path, method)| wrong_method(method, path))
+        .collect()
+}
+
+fn wrong_method(method: Method, path: &str) -> Route {
+    let mut route = Route::ranked(LAST, method, path, WrongMethod);
+    route.name = Some(WRONG_METHOD.into());
+    route
+}
+
+#[derive(Clone)]
+struct WrongMethod;
+
+#[rocket::async_trait]
+impl Handler for WrongMethod {
+    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
+        Outcome::from(request, Refusal::from(Rule::RequestMethod))
+    }
 }

@@ -2,20 +2,18 @@
 //! do not disturb each other.
 
 use contract::{CodeChallenge, Digest, Provider, Rule, State};
+use rocket::Request;
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::request::{FromRequest, Outcome};
-use rocket::sentinel::Sentinel;
 use rocket::time::Duration;
-use rocket::{Ignite, Request, Rocket};
 use serde::{Deserialize, Serialize};
 
-use super::client_addr::ClientAddr;
-use super::{browser_look, cookies};
-use crate::Broker;
+use super::client::{self, ClientAddr};
+use super::cookies;
+use super::guards::broker;
 use crate::cookie_cipher::CookieCipher;
-use crate::http::context::RequestContext;
-use crate::http::response::refusal::status;
-use crate::http::response::see_other::SeeOther;
+use crate::http::response::redirect::SeeOther;
+use crate::http::response::refusal::Refusal;
 use crate::model::login_session::{BrowserBinding, Handle};
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
@@ -55,16 +53,17 @@ impl UpstreamLoginCookies<'_> {
     /// Takes the upstream login that `provider` answers, by the state in the query of
     /// its callback, and compares this browser with the one that got it.
     pub(crate) fn take(
-        self,
+        &mut self,
         provider: Provider,
         query: &Query<'_>,
     ) -> Option<(UpstreamLogin, SameTraits)> {
         let state = query.once("state").ok()??;
-        let mut held = self.held.into_iter().filter_map(|(_, held)| held);
-        let held = held.find(|held| {
+        let is_answered = |held: &mut Held| {
             let it = &held.upstream_login;
             it.provider == provider && it.upstream_state().matches(&state)
-        })?;
+        };
+        let mut held = self.held.iter_mut();
+        let held = held.find_map(|(_, held)| held.take_if(is_answered))?;
         Some((held.upstream_login, held.traits.compare(self.traits)))
     }
 
@@ -146,14 +145,9 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
         if cookies::are_unreadable(request.headers()) {
-            let rule = Rule::RequestCookies;
-            RequestContext::of(request).refuse(rule.into());
-            return Outcome::Error((status(rule), rule));
+            return Outcome::Error(Refusal::from(Rule::RequestCookies).at_guard(request));
         }
-        let broker = request
-            .rocket()
-            .state::<Broker>()
-            .expect("the sentinel has checked it");
+        let broker = broker(request);
         let is_https = broker.core.base_url.is_https();
         let held = cookies::with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
@@ -166,18 +160,9 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
             jar: request.cookies(),
             cookie_cipher: &broker.cookie_cipher,
             is_https,
-            traits: BrowserTraits::of(
-                &browser_look::of(request.headers()),
-                ClientAddr::of(request).0,
-            ),
+            traits: BrowserTraits::of(&client::look(request.headers()), ClientAddr::of(request).0),
             held,
         })
-    }
-}
-
-impl Sentinel for UpstreamLoginCookies<'_> {
-    fn abort(rocket: &Rocket<Ignite>) -> bool {
-        rocket.state::<Broker>().is_none()
     }
 }
 

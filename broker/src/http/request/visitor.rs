@@ -1,11 +1,66 @@
-//! The headers in which a visitor's browser reports the start of a navigation.
+//! A request at an address that browsers visit: its handle, its parameters, and the headers
+//! in which a browser reports the start of a navigation.
 
-use rocket::Request;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use contract::{ClientId, RedirectUri, Rule};
 use rocket::http::HeaderMap;
-use rocket::request::{FromRequest, Outcome};
+use rocket::http::uri::Origin;
+use rocket::request::{FromParam, FromRequest, Outcome};
+use rocket::sentinel::Sentinel;
+use rocket::{Ignite, Request, Rocket};
 
+use super::client::ClientAddr;
+use super::guards::broker;
+use super::upstream_login_cookies::UpstreamLoginCookies;
+use crate::Broker;
+use crate::http::context::RequestContext;
 use crate::http::raw_headers::only;
+use crate::model::login_session::Handle;
+use crate::model::upstream_login::UpstreamLogin;
+use crate::projects::{Project, Projects};
+use crate::query::{Query, Repeated};
 use crate::relay::{Fetch, Referrer, Visit};
+use crate::upstream::Call;
+
+/// A request by a browser, and the broker that serves it.
+pub(crate) struct BrowserRequest<'r> {
+    pub(crate) broker: &'r Broker,
+    pub(crate) context: &'r RequestContext,
+    pub(crate) uri: &'r Origin<'r>,
+    pub(crate) cookies: UpstreamLoginCookies<'r>,
+    pub(crate) client_addr: ClientAddr,
+}
+
+impl BrowserRequest<'_> {
+    /// The observer of the calls to a provider for this request.
+    pub(crate) fn call_observer(&self) -> impl Fn(&UpstreamLogin, Call) + Send + Sync {
+        self.context.call_observer(self.broker)
+    }
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for BrowserRequest<'r> {
+    type Error = Rule;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
+        let cookies = UpstreamLoginCookies::from_request(request).await;
+        cookies.map(|cookies| Self {
+            broker: broker(request),
+            context: RequestContext::of(request),
+            uri: request.uri(),
+            cookies,
+            client_addr: ClientAddr::of(request),
+        })
+    }
+}
+
+impl Sentinel for BrowserRequest<'_> {
+    fn abort(rocket: &Rocket<Ignite>) -> bool {
+        rocket.state::<Broker>().is_none()
+    }
+}
 
 /// A browser, or another client, at an address that browsers visit.
 pub(crate) struct Visitor(Visit);
@@ -20,9 +75,9 @@ impl std::ops::Deref for Visitor {
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for Visitor {
-    type Error = std::convert::Infallible;
+    type Error = Infallible;
 
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
         let headers = request.headers();
         Outcome::Success(Visitor(Visit {
             fetch: fetch(headers),
@@ -59,4 +114,48 @@ fn referrer(headers: &HeaderMap<'_>) -> Referrer {
         Some(Ok(page)) => Referrer::Page(page.origin().ascii_serialization()),
         _ => Referrer::Unreadable,
     }
+}
+
+impl FromParam<'_> for Handle {
+    type Error = Infallible;
+
+    fn from_param(segment: &str) -> Result<Self, Infallible> {
+        Ok(Handle::presented(segment))
+    }
+}
+
+/// The parameters of an address, if it has any.
+pub(crate) fn query_of<'a>(uri: &'a Origin<'_>) -> Query<'a> {
+    Query::parse(uri.query().map_or("", |query| query.as_str()))
+}
+
+/// The project and callback that a query names. Without a known client and one of
+/// its own callbacks no redirect is safe.
+pub(crate) fn destination(
+    projects: &Projects,
+    query: &Query<'_>,
+) -> Result<(Arc<Project>, RedirectUri), Rule> {
+    let client_id: ClientId = required(query, "client_id", Rule::AuthorizeClient)?;
+    let project = projects.find(&client_id).ok_or(Rule::AuthorizeClient)?;
+    let redirect_uri: RedirectUri = required(query, "redirect_uri", Rule::RedirectUriRegistered)?;
+    project.check_callback(&redirect_uri)?;
+    Ok((project, redirect_uri))
+}
+
+/// A required parameter, parsed; `rule` is broken when it is absent or malformed.
+pub(crate) fn required<T: std::str::FromStr>(
+    query: &Query<'_>,
+    name: &str,
+    rule: Rule,
+) -> Result<T, Rule> {
+    parameter(query, name)?
+        .and_then(|text| text.parse().ok())
+        .ok_or(rule)
+}
+
+/// An optional parameter, which comes at most once. Without a value it counts as omitted
+/// (RFC 6749 section 3.1).
+pub(crate) fn parameter(query: &Query<'_>, name: &str) -> Result<Option<String>, Rule> {
+    let value = query.once(name).map_err(|Repeated| Rule::AuthorizeOnce)?;
+    Ok(value.filter(|value| !value.is_empty()))
 }

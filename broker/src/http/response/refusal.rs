@@ -15,7 +15,7 @@ use crate::http::context::RequestContext;
 use crate::http::raw_headers::prefers_html;
 use crate::http::route_table::{allowed_methods, caller};
 use crate::projects::Project;
-use crate::sign_in::report::Refused;
+use crate::sign_in::Refused;
 
 /// The answer to a refused request.
 #[derive(Debug, Clone, Copy)]
@@ -34,8 +34,16 @@ impl<T: Into<Refused>> From<T> for Refusal {
     }
 }
 
+impl Refusal {
+    /// Refuses `request` at one of its guards, by what their outcomes contain.
+    pub(crate) fn at_guard(self, request: &Request<'_>) -> (Status, Rule) {
+        RequestContext::of(request).refuse(self.refused);
+        (self.status, self.refused.rule)
+    }
+}
+
 /// The status of each rule, unless its endpoint demands another.
-pub(crate) fn status(rule: Rule) -> Status {
+fn status(rule: Rule) -> Status {
     match rule {
         Rule::ClientRecognised
         | Rule::BearerShape
@@ -114,7 +122,7 @@ fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
 /// The project that the refused sign-in was for, if it is known.
 fn project(request: &Request<'_>, context: &RequestContext) -> Option<Arc<Project>> {
     let broker: &Broker = request.rocket().state()?;
-    let client_id = context.log_fields()?.project.as_ref()?;
+    let client_id = context.filled_event()?.project.as_ref()?;
     broker.core.projects.find(client_id)
 }
 

@@ -7,11 +7,11 @@ use rustls::CertificateError;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use crate::store::error::StoreError;
+use crate::store::outcome::StoreError;
 
 /// The reason why a step has no result.
 #[derive(Debug)]
-pub(super) enum StepError {
+pub(in crate::store) enum StepError {
     /// The database undid the transaction in favour of another one.
     Conflict(StoreError),
     /// Anything else.

@@ -8,13 +8,17 @@ use tokio_postgres::types::{ToSql, Type};
 use super::error_message::StepError;
 use super::url::PoolMode;
 use crate::model::UnixMs;
-use crate::store::error::StoreError;
-use crate::store::executor::{Executor, Parameter};
+use crate::store::executor::{Executor, Parameter, parameters};
 use crate::store::fail_points::{FailPoint, FailPoints};
+use crate::store::outcome::StoreError;
 use crate::store::row::{Columns, Unreadable};
 
+/// Held while one broker sweeps: two that deleted the same rows in another order
+/// would wait for each other.
+const SWEEP_LOCK: i64 = 0x0F51_0002;
+
 /// Runs statements on a connection.
-pub(super) struct PostgresExecutor<'a> {
+pub(in crate::store) struct PostgresExecutor<'a> {
     pub(super) client: &'a Object,
     pub(super) mode: PoolMode,
     pub(super) fail_points: &'a FailPoints,
@@ -77,6 +81,12 @@ impl Executor for PostgresExecutor<'_> {
 
     fn decided(&self) {
         self.fail_points.hit(FailPoint::AfterRead);
+    }
+
+    async fn may_sweep(&self) -> Result<bool, StepError> {
+        const TRY: &str = "SELECT WHERE pg_try_advisory_xact_lock($1::BIGINT::INT, \
+                           hashtext(current_schema()))";
+        Ok(self.change(TRY, parameters![SWEEP_LOCK]).await? == 1)
     }
 }
 

@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Result};
 
-use super::transaction::Transaction;
-use crate::store::error::StoreError;
+use super::tables::Transaction;
 use crate::store::fail_points::{FailPoint, FailPoints};
+use crate::store::outcome::StoreError;
 
 /// A connection that its callers use one after the other.
 #[derive(Debug)]

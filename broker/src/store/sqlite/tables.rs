@@ -1,13 +1,12 @@
 //! The tables in the file: their version, their integrity, and their creation.
-//! Nothing is written to the file of another program.
+//! Nothing is written to the file of another program. And the transactions on them.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, Result};
 
-use super::error_message::damaged;
-use super::transaction::Transaction;
-use crate::store::error::{StoreError, check_version};
+use super::executor::damaged;
+use crate::store::outcome::{StoreError, check_version};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 
 /// The time to wait for another process that holds the file.
@@ -87,4 +86,35 @@ fn migrate(db: &Connection) -> std::result::Result<(), StoreError> {
     // Written even if unchanged, so that a database that cannot be written fails now.
     db.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit().map_err(StoreError::from)
+}
+
+/// A transaction that excludes every other writer from its start. Dropped without a
+/// commit, it is rolled back. Its statements are prepared once: `rusqlite`'s own parses
+/// `BEGIN` and `COMMIT` each time, which costs as much as a step's statement.
+pub(super) struct Transaction<'a>(&'a Connection);
+
+impl<'a> Transaction<'a> {
+    /// Begins a transaction.
+    pub(super) fn begin(db: &'a Connection) -> Result<Self> {
+        run(db, "BEGIN IMMEDIATE")?;
+        Ok(Self(db))
+    }
+
+    /// Commits it.
+    pub(super) fn commit(self) -> Result<()> {
+        run(self.0, "COMMIT")
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // After a commit nothing is open; after some errors SQLite has rolled back.
+        if !self.0.is_autocommit() {
+            let _ = run(self.0, "ROLLBACK");
+        }
+    }
+}
+
+fn run(db: &Connection, statement: &str) -> Result<()> {
+    db.prepare_cached(statement)?.execute([]).map(drop)
 }

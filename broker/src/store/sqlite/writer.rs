@@ -15,10 +15,9 @@ use rusqlite::{Connection, Result};
 use tokio::sync::oneshot;
 
 use super::inline::catch_panic;
-use super::tables;
-use super::transaction::Transaction;
-use crate::store::error::StoreError;
+use super::tables::{self, Transaction};
 use crate::store::fail_points::{FailPoint, FailPoints};
+use crate::store::outcome::StoreError;
 
 /// The most steps that share one commit.
 const BATCH: usize = 256;

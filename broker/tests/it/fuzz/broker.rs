@@ -55,7 +55,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct FuzzedBroker {
     client: Client,
     clock: Clock,
-    store: Arc<dyn Store>,
+    store: Store,
     events: Arc<Mutex<Vec<Event>>>,
     issued: RefCell<Issued>,
 }

@@ -5,8 +5,6 @@
 //! A consumed upstream login is remembered for a minute after its end. If clocks differed
 //! by more, it could be consumed twice.
 
-use std::sync::Arc;
-
 use broker::model::UnixMs;
 use broker::model::login_session::{LoginOutcome, NotAdmitted};
 use broker::store::{Consumed, Opened, Store};
@@ -23,7 +21,7 @@ use crate::test_broker::ada;
 const AHEAD_MS: i64 = 30_000;
 
 /// The broker whose clock is ahead. The [`TestStore`] has the right time.
-struct Ahead(Arc<dyn Store>);
+struct Ahead(Store);
 
 impl Ahead {
     async fn beside(store: &TestStore) -> Self {

@@ -1,8 +1,8 @@
 //! PostgreSQL behind pgbouncer in transaction mode, which hands two sessions of the
 //! server around: one database per test. Needs pgbouncer; `just test` installs it.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use broker::store::fail_points::FailPoints;
@@ -52,7 +52,7 @@ impl Pooled {
 
 #[async_trait]
 impl Engine for Pooled {
-    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Store {
         let client = Self::client("postgres").await;
         // The second broker of a test finds it.
         let _ = client

@@ -93,7 +93,7 @@ impl Schema {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Store {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();

@@ -1,8 +1,8 @@
 //! Several brokers on one database, for the steps that only one may take at a time, and a
 //! PostgreSQL server that is killed.
 
+use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -63,7 +63,7 @@ struct Database(String);
 
 #[async_trait]
 impl Engine for Database {
-    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Store {
         broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
     }
 

@@ -16,7 +16,7 @@ use super::test_store::{
 const MANY: u8 = 64;
 
 /// Runs 64 calls of one step at the same moment.
-async fn race<F, T>(store: &TestStore, step: impl Fn(u8, Arc<dyn Store>) -> F) -> Vec<T>
+async fn race<F, T>(store: &TestStore, step: impl Fn(u8, Store) -> F) -> Vec<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,

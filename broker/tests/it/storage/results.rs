@@ -128,7 +128,7 @@ pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
 }
 
 /// A second way to the database of `store`, and the fail points that it passes.
-async fn observe(store: &TestStore) -> (Arc<dyn Store>, Arc<Mutex<Vec<FailPoint>>>) {
+async fn observe(store: &TestStore) -> (Store, Arc<Mutex<Vec<FailPoint>>>) {
     let passed = Arc::new(Mutex::new(Vec::new()));
     let observer = passed.clone();
     let fail_points = FailPoints::new(move |point| observer.lock().unwrap().push(point));

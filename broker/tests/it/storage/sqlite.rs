@@ -30,7 +30,7 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Store {
         broker::store::open(&self.url(), fail_points).unwrap()
     }
 

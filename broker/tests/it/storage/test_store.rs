@@ -5,7 +5,6 @@
 
 mod values;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
@@ -27,10 +26,10 @@ use crate::test_broker::ada;
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
     /// Opens the database as one more broker would, with these fail points.
-    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store>;
+    async fn open_with(&self, fail_points: FailPoints) -> Store;
 
     /// Opens the database as one more broker would.
-    async fn open(&self) -> Arc<dyn Store> {
+    async fn open(&self) -> Store {
         self.open_with(FailPoints::NONE).await
     }
 
@@ -40,7 +39,7 @@ pub(crate) trait Engine: Send + Sync {
 
 /// The store under test.
 pub(crate) struct TestStore {
-    pub(crate) inner: Arc<dyn Store>,
+    pub(crate) inner: Store,
     pub(crate) engine: Box<dyn Engine>,
     elapsed_ms: AtomicI64,
 }

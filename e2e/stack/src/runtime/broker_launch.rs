@@ -37,7 +37,7 @@ pub(crate) struct BrokerLaunch<'a> {
 impl BrokerLaunch<'_> {
     /// Starts a broker on an empty store; returns both, so that the stack can read the
     /// store as well.
-    pub(crate) async fn start(self) -> Result<(ServerHandle, Arc<dyn Store>), StackStartError> {
+    pub(crate) async fn start(self) -> Result<(ServerHandle, Store), StackStartError> {
         let config = self.config();
         let store = store::open(&config.store.url, FailPoints::NONE).map_err(|source| {
             broker::StartError::Store {

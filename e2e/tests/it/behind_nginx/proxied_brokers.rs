@@ -1,7 +1,6 @@
 //! Brokers off loopback, and the nginx in front of them.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
@@ -109,7 +108,7 @@ async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
     let mut brokers = Vec::new();
     for _ in 0..count {
         let dependencies = Dependencies {
-            store: Some(Arc::clone(&store)),
+            store: Some(store.clone()),
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");

@@ -1,4 +1,5 @@
-//! Steps that the database undoes in favour of another one.
+//! The settings of a connection of the pool, read back from that connection; steps that
+//! the database undoes; connections whose server has vanished.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,9 +7,100 @@ use testkit::postgres::{Durability, Server};
 use tokio::sync::Barrier;
 use tokio_postgres::{Client, NoTls};
 
-use super::super::*;
-use crate::store::postgres::attempts::repeat;
-use crate::store::postgres::settings::Settings;
+use super::*;
+
+/// The opposite of each setting that the store relies on.
+const CONTRARY: [&str; 5] = [
+    "synchronous_commit=off",
+    "default_transaction_isolation=serializable",
+    "statement_timeout=0",
+    "lock_timeout=0",
+    "idle_in_transaction_session_timeout=0",
+];
+
+/// The settings that the store relies on.
+const RELIED_ON: [(&str, &str); 5] = [
+    ("synchronous_commit", "on"),
+    ("transaction_isolation", "read committed"),
+    ("statement_timeout", "6s"),
+    ("lock_timeout", "4s"),
+    ("idle_in_transaction_session_timeout", "6s"),
+];
+
+/// The settings of one connection, and the server process behind it.
+#[derive(Debug, PartialEq)]
+struct Session {
+    process_id: i32,
+    settings: Vec<(&'static str, String)>,
+}
+
+async fn session(db: &PostgresExecutor<'_>) -> Result<Session, StepError> {
+    let row = db.client.query_one("SELECT pg_backend_pid()", &[]).await?;
+    let process_id = row.get(0);
+    let mut settings = Vec::new();
+    for (name, _) in RELIED_ON {
+        let row = db.client.query_one(&format!("SHOW {name}"), &[]).await?;
+        settings.push((name, row.get(0)));
+    }
+    Ok(Session {
+        process_id,
+        settings,
+    })
+}
+
+fn pool(url: &str) -> Postgres {
+    let url = PostgresUrl::parse(url).expect("an address");
+    Postgres::at(&url, FailPoints::NONE).expect("a pool, which does not connect yet")
+}
+
+// Threats: L3.
+#[tokio::test]
+async fn a_connection_insists_on_its_settings_whatever_the_servers_defaults_are() {
+    let server = Server::start_with(Durability::Relaxed, &CONTRARY).unwrap();
+    let pool = pool(&server.url("postgres"));
+    let first = pool.run(session).await.unwrap();
+    assert_eq!(
+        first.settings,
+        RELIED_ON.map(|(name, it)| (name, it.to_owned()))
+    );
+    let recycled = pool.transact(session).await;
+    assert_eq!(recycled.unwrap(), first, "the same connection, lent again");
+}
+
+// Threats: L3.
+#[tokio::test]
+async fn neither_the_role_nor_the_address_weakens_a_connection() {
+    let server = Server::start(Durability::Relaxed).unwrap();
+    let owner = pool(&server.url("postgres"));
+    let weaken = CONTRARY.map(|setting| {
+        let (name, value) = setting.split_once('=').unwrap();
+        format!("ALTER ROLE broker IN DATABASE postgres SET {name} = '{value}';")
+    });
+    owner
+        .run(async |db| Ok(db.client.batch_execute(&weaken.concat()).await?))
+        .await
+        .unwrap();
+    let options = CONTRARY.map(|setting| format!("-c{}", setting.replace('=', "%3D")));
+    let url = format!("{}?options={}", server.url("postgres"), options.join("%20"));
+    let weakened = pool(&url).run(session).await;
+    assert_eq!(
+        weakened.unwrap().settings,
+        RELIED_ON.map(|(name, it)| (name, it.to_owned()))
+    );
+}
+
+#[tokio::test]
+async fn a_transaction_on_a_lent_session_has_the_settings_and_leaves_none_behind() {
+    let server = Server::start_with(Durability::Relaxed, &CONTRARY).unwrap();
+    let pool = pool(&format!("{}?pool_mode=transaction", server.url("postgres")));
+    for taken in [pool.run(session).await, pool.transact(session).await] {
+        let expected = RELIED_ON.map(|(name, it)| (name, it.to_owned()));
+        assert_eq!(taken.unwrap().settings, expected);
+    }
+    let client = pool.connections.get().await.unwrap();
+    let row = client.query_one("SHOW synchronous_commit", &[]).await;
+    assert_eq!(row.unwrap().get::<_, String>(0), "off");
+}
 
 /// The strictest isolation, under which the second of two writers of a row is undone.
 const SERIALIZABLE: Settings = Settings(&[("default_transaction_isolation", "serializable")]);
@@ -21,9 +113,9 @@ async fn client(server: &Server) -> Client {
     client
 }
 
-fn pool(server: &Server) -> Pool {
+fn serializable(server: &Server) -> Postgres {
     let url = PostgresUrl::parse(&server.url("postgres")).expect("an address");
-    Pool::with_settings(&url, FailPoints::NONE, SERIALIZABLE).expect("a pool")
+    Postgres::with_settings(&url, FailPoints::NONE, SERIALIZABLE).expect("a pool")
 }
 
 /// Commits a change of the row that a step waits for, once it waits.
@@ -38,7 +130,7 @@ async fn commit_under(writer: &Client) {
 async fn a_step_that_cannot_be_serialized_is_taken_again() {
     const ADD: &str = "UPDATE row SET n = n + 1";
     let server = Server::start(Durability::Relaxed).unwrap();
-    let (writer, pool) = (client(&server).await, pool(&server));
+    let (writer, pool) = (client(&server).await, serializable(&server));
     let make = "CREATE TABLE row (n BIGINT); INSERT INTO row VALUES (0)";
     writer.batch_execute(make).await.unwrap();
     let takes = AtomicUsize::new(0);
@@ -68,7 +160,7 @@ async fn a_step_that_cannot_be_serialized_is_taken_again() {
 #[tokio::test]
 async fn of_two_steps_in_a_deadlock_both_are_taken() {
     let server = Server::start_with(Durability::Relaxed, &["deadlock_timeout=20ms"]).unwrap();
-    let (writer, pool) = (client(&server).await, pool(&server));
+    let (writer, pool) = (client(&server).await, serializable(&server));
     let make = "CREATE TABLE rows (id BIGINT, n BIGINT); INSERT INTO rows VALUES (1, 0), (2, 0)";
     writer.batch_execute(make).await.unwrap();
     let (takes, both_hold_one) = (AtomicUsize::new(0), Barrier::new(2));
@@ -94,7 +186,7 @@ async fn of_two_steps_in_a_deadlock_both_are_taken() {
 #[tokio::test]
 async fn a_step_that_is_undone_each_time_fails_in_the_end() {
     let server = Server::start(Durability::Relaxed).unwrap();
-    let pool = pool(&server);
+    let pool = serializable(&server);
     let takes = AtomicUsize::new(0);
     let raise = async |db: &PostgresExecutor<'_>| {
         takes.fetch_add(1, Ordering::SeqCst);

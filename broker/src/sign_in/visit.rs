@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use contract::{ClientId, Digest, LoginError, RedirectUri, Rule};
 
-use super::completion::{CleanCallback, complete_session};
-use crate::audit::Step;
+use super::answer::{Answer, ClientRedirect, Confirmation, Question, Refused};
+use super::broker_core::{BrokerCore, CallObserver};
+use crate::audit::{Event, Step};
 use crate::model::login_session::{
     BrowserBinding, Handle, LoginOutcome, LoginSession, NotAdmitted,
 };
@@ -13,9 +14,6 @@ use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
 use crate::relay::{RelayDecision, RelayGuard, Visit};
-use crate::sign_in::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
-use crate::sign_in::confirmation::{Confirmation, Question};
-use crate::sign_in::report::{LogFields, Refused, Report};
 use crate::store::{Bound, StoreError};
 use crate::upstream::AccountPicker;
 
@@ -25,27 +23,7 @@ pub(crate) struct LoginVisit<'a> {
     observe: CallObserver<'a>,
     handle: Digest,
     browser: BrowserBinding,
-    log: LogFields,
-}
-
-/// The answer to a visit.
-pub(crate) enum VisitResponse {
-    Redirect(VisitRedirect),
-    /// The user is asked for confirmation.
-    Confirm(Confirmation),
-}
-
-/// The destination of a visiting browser.
-pub(crate) enum VisitRedirect {
-    ToProvider(ProviderRedirect),
-    /// The login is over.
-    Back(CleanCallback),
-}
-
-impl From<VisitRedirect> for VisitResponse {
-    fn from(redirect: VisitRedirect) -> Self {
-        Self::Redirect(redirect)
-    }
+    event: &'a mut Event,
 }
 
 impl<'a> LoginVisit<'a> {
@@ -56,6 +34,7 @@ impl<'a> LoginVisit<'a> {
         observe: CallObserver<'a>,
         handle: &Handle,
         browser: Option<BrowserBinding>,
+        event: &'a mut Event,
     ) -> Self {
         let unbound = || BrowserBinding(Digest::from_bytes(random::bytes32()));
         Self {
@@ -63,41 +42,35 @@ impl<'a> LoginVisit<'a> {
             observe,
             handle: handle.digest(),
             browser: browser.unwrap_or_else(unbound),
-            log: LogFields::default(),
+            event,
         }
     }
 
     /// Opens the authorization URL: the first browser gets the session and an
     /// upstream login, unless the relay guard demands confirmation.
-    pub(crate) async fn open(mut self, visit: &Visit) -> Report<VisitResponse> {
-        let result = self.respond(visit).await;
-        self.report(result)
+    pub(crate) async fn open(mut self, visit: &Visit) -> Result<Answer, Refused> {
+        or_back(self.respond(visit).await)
     }
 
     /// Continues on the confirmation page.
-    pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
-        let result = self.bind_and_continue().await;
-        self.report(result)
+    pub(crate) async fn confirm(mut self) -> Result<Answer, Refused> {
+        or_back(self.bind_and_continue().await)
     }
 
     /// Cancels on the confirmation page, which ends the login.
-    pub(crate) async fn cancel(mut self) -> Report<VisitRedirect> {
-        let result = self.bind_and_cancel().await;
-        self.report(result)
+    pub(crate) async fn cancel(mut self) -> Result<Answer, Refused> {
+        or_back(self.bind_and_cancel().await)
     }
 
-    async fn respond(&mut self, visit: &Visit) -> Result<VisitResponse, VisitError> {
+    async fn respond(&mut self, visit: &Visit) -> Result<Answer, VisitError> {
         let login = self.find().await?;
         let (decision, picker) = self.decide(&login, visit);
         match decision {
             RelayDecision::Bind => self.bind().await?,
             RelayDecision::PassUnbound => {}
-            RelayDecision::Confirm => {
-                return Ok(VisitResponse::Confirm(self.confirmation(login)));
-            }
+            RelayDecision::Confirm => return Ok(Answer::Confirm(self.confirmation(login))),
         }
-        let redirect = self.start_upstream_login(login, picker).await?;
-        Ok(redirect.into())
+        self.start_upstream_login(login, picker).await
     }
 
     /// Counts the visit, and asks the relay guard.
@@ -105,7 +78,7 @@ impl<'a> LoginVisit<'a> {
         let PendingLogin { session, project } = login;
         let start_origins = project.start_origins(&session.redirect_uri);
         let provenance = visit.provenance(start_origins);
-        self.log.provenance = Some(provenance);
+        self.event.provenance = Some(provenance);
         self.core.limits.visit(&session.project, provenance);
         let is_plain = visit.is_plain(start_origins, &self.core.base_url);
         // Also for a login that is bound already: another page of the same host name can
@@ -125,9 +98,9 @@ impl<'a> LoginVisit<'a> {
         let now = self.core.now();
         let session = self.core.store.find(self.handle, now).await?;
         let session = session.ok_or(Rule::HandleKnown)?;
-        self.log.project = Some(session.project.clone());
-        self.log.login = Some(session.login.clone());
-        self.log.provider = Some(session.provider);
+        self.event.project = Some(session.project.clone());
+        self.event.login = Some(session.login.clone());
+        self.event.provider = Some(session.provider);
         let session = session
             .admit(self.browser, now)
             .map_err(|reason| self.not_admitted(reason))?;
@@ -146,7 +119,7 @@ impl<'a> LoginVisit<'a> {
         let question = match login.project.relay_guard {
             RelayGuard::Always => Question::Always,
             RelayGuard::Auto | RelayGuard::Off => {
-                self.log.rule = Some(Rule::RelayStartOrigin);
+                self.event.rule = Some(Rule::RelayStartOrigin);
                 Question::StartedElsewhere
             }
         };
@@ -158,15 +131,15 @@ impl<'a> LoginVisit<'a> {
         }
     }
 
-    async fn bind_and_continue(&mut self) -> Result<VisitRedirect, VisitError> {
+    async fn bind_and_continue(&mut self) -> Result<Answer, VisitError> {
         let login = self.bind_pending().await?;
         self.start_upstream_login(login, AccountPicker::Always)
             .await
     }
 
-    async fn bind_and_cancel(&mut self) -> Result<VisitRedirect, VisitError> {
+    async fn bind_and_cancel(&mut self) -> Result<Answer, VisitError> {
         let login = self.bind_pending().await?;
-        self.log.rule = Some(Rule::RelayCancelled);
+        self.event.rule = Some(Rule::RelayCancelled);
         self.end(login, LoginError::AccessDenied).await
     }
 
@@ -182,7 +155,7 @@ impl<'a> LoginVisit<'a> {
         let store = &self.core.store;
         match store.bind_browser(self.handle, self.browser, now).await? {
             Bound::Granted => {
-                self.log.steps.push(Step::Bound);
+                self.event.steps.push(Step::Bound);
                 Ok(())
             }
             Bound::Refused(Some(session)) => Err(self.not_admitted(session.reject(now))),
@@ -196,7 +169,7 @@ impl<'a> LoginVisit<'a> {
         &mut self,
         login: PendingLogin,
         picker: AccountPicker,
-    ) -> Result<VisitRedirect, VisitError> {
+    ) -> Result<Answer, VisitError> {
         let seed = Seed::from_random(random::bytes32());
         let upstream_login =
             UpstreamLogin::for_session(seed, &login.session, self.handle, self.browser);
@@ -205,23 +178,21 @@ impl<'a> LoginVisit<'a> {
             .redirect_to_provider(upstream_login, picker, self.observe)
             .await
         {
-            Ok(redirect) => Ok(VisitRedirect::ToProvider(redirect)),
+            Ok(redirect) => Ok(Answer::ToProvider(redirect)),
             Err(failure) => {
-                self.log.set_failure(failure);
+                self.event.explain(failure.rule(), failure.why());
                 self.end(login, failure.error()).await
             }
         }
     }
 
     /// Completes the login with an error, and sends the browser back.
-    async fn end(
-        &mut self,
-        login: PendingLogin,
-        error: LoginError,
-    ) -> Result<VisitRedirect, VisitError> {
+    async fn end(&mut self, login: PendingLogin, error: LoginError) -> Result<Answer, VisitError> {
         let outcome = LoginOutcome::Failed(error);
-        complete_session(self.core, self.handle, outcome, &mut self.log).await?;
-        Ok(VisitRedirect::Back(CleanCallback {
+        let core = self.core;
+        core.complete_session(self.handle, outcome, self.event)
+            .await?;
+        Ok(Answer::Back(ClientRedirect::Clean {
             project: login.session.project,
             redirect_uri: login.session.redirect_uri,
         }))
@@ -237,7 +208,7 @@ impl<'a> LoginVisit<'a> {
             } => (project, redirect_uri),
         };
         match self.check_callback(&project, &redirect_uri) {
-            Ok(_) => VisitError::Over(CleanCallback {
+            Ok(_) => VisitError::Over(ClientRedirect::Clean {
                 project,
                 redirect_uri,
             }),
@@ -256,17 +227,6 @@ impl<'a> LoginVisit<'a> {
         project.check_callback(redirect_uri)?;
         Ok(project)
     }
-
-    fn report<T: From<VisitRedirect>>(self, result: Result<T, VisitError>) -> Report<T> {
-        Report {
-            log: self.log,
-            result: match result {
-                Ok(response) => Ok(response),
-                Err(VisitError::Over(callback)) => Ok(VisitRedirect::Back(callback).into()),
-                Err(VisitError::Refused(refused)) => Err(refused),
-            },
-        }
-    }
 }
 
 /// A pending login that the visiting browser may have.
@@ -278,7 +238,7 @@ struct PendingLogin {
 /// The reason why a browser does not get the login.
 enum VisitError {
     /// The login is over: the browser goes back to the consumer.
-    Over(CleanCallback),
+    Over(ClientRedirect),
     Refused(Refused),
 }
 
@@ -292,4 +252,11 @@ impl From<StoreError> for VisitError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error.into())
     }
+}
+
+fn or_back(result: Result<Answer, VisitError>) -> Result<Answer, Refused> {
+    result.or_else(|error| match error {
+        VisitError::Over(callback) => Ok(Answer::Back(callback)),
+        VisitError::Refused(refused) => Err(refused),
+    })
 }

@@ -1,4 +1,5 @@
-//! The task that measures the broker's delay, from liftoff to shutdown.
+//! The tasks beside the requests, from liftoff to shutdown: one deletes expired rows, one
+//! measures the broker's delay.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -9,10 +10,57 @@ use rocket::fairing::AdHoc;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::Broker;
-use crate::clock::Stopwatch;
+use crate::Broker;
+use crate::clock::{Clock, Stopwatch};
 use crate::limits::Overload;
 use crate::metrics::Metrics;
+use crate::store::{Store, StoreError};
+
+/// The fairing that starts the sweeper of the managed [`Broker`].
+pub(crate) fn sweeper() -> AdHoc {
+    AdHoc::on_liftoff("sweeper", |rocket| {
+        Box::pin(async move {
+            let broker = rocket.state::<Broker>().expect("the broker is managed");
+            let (store, clock) = (broker.core.store.clone(), broker.core.clock.clone());
+            let every = broker.sweep_every;
+            tokio::spawn(sweep(store, clock, every, rocket.shutdown()));
+        })
+    })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "when rows are swept decides nothing: a rule sees none of them"
+)]
+async fn sweep(store: Store, clock: Clock, every: Duration, mut shutdown: rocket::Shutdown) {
+    let mut every = tokio::time::interval(every);
+    loop {
+        tokio::select! {
+            _ = &mut shutdown => return,
+            _ = every.tick() => {}
+        }
+        outlive(sweep_all(store.clone(), clock.clone())).await;
+    }
+}
+
+/// Runs `sweeping` in a task of its own: if it panics, the next sweep still comes.
+async fn outlive(sweeping: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
+    match tokio::spawn(sweeping).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "expired rows were not swept"),
+        // The panic hook has logged where. The payload may quote a row.
+        Err(_) => tracing::error!("expired rows were not swept: the sweep panicked"),
+    }
+}
+
+/// Sweeps in small batches, so that other steps get their turn in between.
+async fn sweep_all(store: Store, clock: Clock) -> Result<(), StoreError> {
+    while store.sweep(clock.now()).await? > 0 {
+        // A store in memory sweeps without a wait.
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
 
 /// The fairing that starts the probe of the managed [`Broker`].
 pub(crate) fn overload_probe() -> AdHoc {
@@ -105,5 +153,17 @@ impl Probe {
 
     fn has_arrived(&self) -> bool {
         self.delay.get().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a task of its own, the panic would end the sweeper.
+    #[tokio::test]
+    async fn a_sweep_that_panics_ends_itself_alone() {
+        outlive(async { panic!("an unexpected row") }).await;
+        outlive(async { Ok(()) }).await;
     }
 }

@@ -1,10 +1,9 @@
-//! The address of a client.
+//! What tells one client from another: its address, and how its browser looks.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};
 
 use rocket::Request;
-use rocket::request::{FromRequest, Outcome};
+use rocket::http::HeaderMap;
 
 /// The address of a client, if it distinguishes one from another.
 #[derive(Debug, Clone, Copy)]
@@ -31,13 +30,21 @@ fn distinguishing(address: IpAddr) -> Option<IpAddr> {
     }
 }
 
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for ClientAddr {
-    type Error = Infallible;
+/// Every header that browsers send alike from their first request to a host on.
+const LOOK: [&str; 5] = [
+    "User-Agent",
+    "Accept-Language",
+    "Sec-CH-UA",
+    "Sec-CH-UA-Mobile",
+    "Sec-CH-UA-Platform",
+];
 
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
-        Outcome::Success(ClientAddr::of(request))
-    }
+/// The headers by which a browser introduces itself, as one text. A client that sends no fetch metadata looks different from
+/// a browser, which does.
+pub(super) fn look(headers: &HeaderMap<'_>) -> String {
+    let lines = LOOK.map(|name| headers.get(name).collect::<Vec<_>>().join("\n"));
+    let is_browser = headers.contains("Sec-Fetch-Mode");
+    format!("{}\n{is_browser}", lines.join("\n"))
 }
 
 #[cfg(test)]

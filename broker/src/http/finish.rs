@@ -1,0 +1,141 @@
+//! The end of every request: what no handler answered is caught, the answer gets its headers,
+//! and the event goes to the audit log.
+
+use contract::Rule;
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::http::Status;
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, catch};
+
+use super::context::RequestContext;
+use super::request::preconditions::rule_of_unrouted;
+use super::response::headers::{self, Scheme};
+use super::response::refusal::Refusal;
+use super::route_table::caller;
+use crate::Broker;
+use crate::audit::{Event, Party};
+use crate::store::fail_points::FailPoint;
+
+/// Completes every answer that Rocket sends.
+pub(super) struct AuditFairing;
+
+#[rocket::async_trait]
+impl Fairing for AuditFairing {
+    fn info(&self) -> Info {
+        Info {
+            name: "headers and audit log",
+            kind: Kind::Response,
+        }
+    }
+
+    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        close(request, response);
+    }
+}
+
+/// Completes the answer to `request`, and records its event.
+fn close(request: &Request<'_>, response: &mut Response<'_>) {
+    complete(request, response);
+    if let Some(broker) = request.rocket().state::<Broker>() {
+        broker.audit.record(&event(broker, request, response));
+        broker.fail_points.hit(FailPoint::BeforeAnswer);
+    }
+}
+
+fn complete(request: &Request<'_>, response: &mut Response<'_>) {
+    let scheme = match request.rocket().state::<Broker>() {
+        Some(broker) if broker.core.base_url.is_https() => Scheme::Https,
+        _ => Scheme::Http,
+    };
+    headers::complete(response, RequestContext::of(request).request_id(), scheme);
+}
+
+fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Event {
+    let context = RequestContext::of(request);
+    let from = caller(request);
+    let filled = context.filled_event().cloned();
+    let filled = filled.unwrap_or_else(|| Event::between(from, Party::Broker));
+    Event {
+        at: broker.core.now(),
+        request_id: context.request_id().to_owned(),
+        from,
+        operation: operation(request),
+        status: Some(response.status().code),
+        rule: context.refused().map(|it| it.rule).or(filled.rule),
+        ..filled
+    }
+}
+
+/// Method and route, never the path of the request: it may contain a handle.
+fn operation(request: &Request<'_>) -> String {
+    let method = request.method();
+    match request.route() {
+        // Only the preconditions, which answer at every path, have no name.
+        Some(route) if route.name.is_some() => {
+            let template = route.uri.as_str().chars().map(|char| match char {
+                '<' => '{',
+                '>' => '}',
+                other => other,
+            });
+            let method = method.as_str().chars();
+            method.chain([' ']).chain(template).collect()
+        }
+        Some(_) => format!("{method} (no route)"),
+        // Rocket puts GET in place of a method that it does not know.
+        None => "_OTHER (no route)".to_owned(),
+    }
+}
+
+/// Answers the refusals of guards, and those of Rocket itself.
+#[catch(default)]
+pub(super) fn catch(status: Status, request: &Request<'_>) -> Caught {
+    // The preconditions answer at every path, so what Rocket can read has a route.
+    if request.route().is_none() {
+        return Caught::Unrouted(rule_of_unrouted(request).into());
+    }
+    let by_guard = RequestContext::of(request).refused();
+    Caught::Routed(Refusal {
+        status: refusal_status(status),
+        refused: by_guard.unwrap_or_else(|| rule_of(status).into()),
+    })
+}
+
+/// A refusal by Rocket or by a guard.
+pub(super) enum Caught {
+    /// Its answer passes the fairings.
+    Routed(Refusal),
+    /// Rocket answers a request line that it cannot read without them.
+    Unrouted(Refusal),
+}
+
+impl<'r> Responder<'r, 'static> for Caught {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        match self {
+            Caught::Routed(refusal) => refusal.respond_to(request),
+            Caught::Unrouted(refusal) => {
+                let mut response = refusal.respond_to(request)?;
+                close(request, &mut response);
+                Ok(response)
+            }
+        }
+    }
+}
+
+fn rule_of(status: Status) -> Rule {
+    match status.code {
+        404 => Rule::RequestPath,
+        405 => Rule::RequestMethod,
+        413 => Rule::BodySize,
+        500.. => Rule::BrokerFault,
+        _ => Rule::RequestHttp,
+    }
+}
+
+/// The broker's status for one of Rocket's own.
+fn refusal_status(status: Status) -> Status {
+    match status.code {
+        400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,
+        400..=499 => Status::BadRequest,
+        _ => Status::InternalServerError,
+    }
+}
