@@ -2,11 +2,8 @@
 //! forms of the confirmation page, bearer tokens, and heads.
 //!
 //! The broker is the production broker, without a socket. Each of its responses is checked
-//! against the published contract and against the invariants of [`broker`]; [`entitlement`]
+//! against the published contract and against the invariants of `fuzzed_broker.rs`, which also
 //! says which requests may change something. Seeds are in `broker/corpus/NAME`.
-
-pub(crate) mod broker;
-mod entitlement;
 
 use std::cell::{Cell, RefCell};
 
@@ -14,7 +11,8 @@ use testkit::fresh;
 use testkit::fuzz::{Corpus, FuzzRequest, Outcomes, Placeholders};
 use testkit::leak_check::without_keeping_log;
 
-use self::broker::{BASE, CALLBACKS, CLIENT, FuzzedBroker, SECRET, authorize};
+use crate::fuzzed_broker::{CALLBACKS, CLIENT, FuzzedBroker, SECRET, authorize};
+use crate::test_broker::BASE;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 

@@ -3,27 +3,28 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper may fail its test")]
 
-mod broker_process;
-mod certificates;
-mod command;
-mod config;
+// What tests start.
+mod fake_provider;
+mod file_broker;
+mod fuzzed_broker;
+mod installation;
+mod malformed;
+mod process;
+mod test_broker;
+
+mod model;
+mod relay;
+mod storage;
+
+mod http;
+mod upstream;
+
 mod differential;
 mod fuzz;
-mod hang_up;
-mod health;
-mod http;
-mod installation;
-mod log_lines;
-mod metrics;
-mod model;
+
+mod audit;
+mod config;
+mod interruptions;
 mod program;
-mod relay;
-mod scratch;
-mod slow_github;
-mod stopping;
-mod storage;
 mod store_failures;
-mod sweeper;
-mod test_broker;
 mod tls;
-mod upstream;

@@ -1,5 +1,6 @@
 //! The program and what it is started with: Rocket's settings, which do not configure it, the
-//! limit on open files, which bounds its connections, and a log that cannot be written.
+//! limit on open files, which bounds its connections, and a log that cannot be written. And
+//! `broker health`, which asks a running broker.
 
 use std::fs::OpenOptions;
 use std::net::{TcpListener, TcpStream};
@@ -7,10 +8,8 @@ use std::process::Child;
 
 use serde_json::json;
 
-use crate::broker_process::BrokerProcess;
-use crate::command::{BrokerCommand, deadline};
-use crate::installation::Installation;
-use crate::scratch::Scratch;
+use crate::installation::{Installation, Scratch};
+use crate::process::{BrokerCommand, BrokerProcess, CommandOutput, deadline};
 use crate::test_broker::{result_body, token_body};
 
 /// Each would change or end a program that used it.
@@ -137,4 +136,44 @@ async fn a_broker_whose_log_cannot_be_written_serves() {
         let answer = reqwest::get(format!("http://{address}/v1/nothing")).await;
         assert_eq!(answer.unwrap().status(), 404);
     }
+}
+
+/// The answer about the broker at `address` of an installation.
+fn health_at(installation: &Installation, address: &str) -> CommandOutput {
+    BrokerCommand::with("health", &installation.config)
+        .env("BROKER_BIND", address)
+        .output()
+}
+
+#[test]
+fn a_broker_that_serves_is_healthy() {
+    let installation = Installation::with_tables();
+    let broker = installation.serve();
+    let output = health_at(&installation, broker.address());
+    assert_eq!((output.code, output.out.as_str()), (Some(0), "ready\n"));
+}
+
+#[test]
+fn a_broker_without_its_store_is_not_healthy() {
+    let installation = Installation::with_store("postgres://broker@127.0.0.1:1/broker");
+    let broker = installation.serve();
+    health_at(&installation, broker.address()).failed("/readyz answers 503");
+}
+
+#[test]
+fn a_broker_that_has_ended_is_not_healthy() {
+    let installation = Installation::with_tables();
+    let broker = installation.serve();
+    let address = broker.address().to_owned();
+    broker.terminate();
+    assert_eq!(broker.ended(), Some(0));
+    health_at(&installation, &address).failed("no server answers at");
+}
+
+#[test]
+fn a_broker_that_terminates_tls_is_asked_over_tls() {
+    let (_scratch, config) = crate::tls::config();
+    let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
+    let health = BrokerCommand::with("health", &config).env("BROKER_BIND", broker.address());
+    assert_eq!(health.output().code, Some(0));
 }

@@ -5,16 +5,10 @@
 //! to the end of this file. A function that is missing from the list is dead code, which
 //! the compiler reports.
 
-mod acknowledged;
-mod clocks;
 mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
-mod pgbouncer;
-#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-#[cfg(feature = "postgres")]
-mod postgres_brokers;
 #[cfg(feature = "postgres")]
 mod postgres_tls;
 mod races;
@@ -25,6 +19,7 @@ mod test_store;
 
 #[cfg(feature = "postgres")]
 pub(crate) use test_store::Engine;
+pub(crate) use test_store::SharedStore;
 use test_store::TestStore;
 
 macro_rules! suite {
@@ -81,8 +76,6 @@ macro_rules! suite {
                 a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed
                 a_sweep_keeps_the_profile_of_a_token_that_has_not_ended
                 a_sweep_deletes_a_bounded_number_of_rows
-            }
-            clocks {
                 a_result_is_consumed_once_by_brokers_whose_clocks_differ
                 an_outcome_that_a_broker_ahead_erased_has_expired_at_all_brokers
                 a_code_is_redeemed_once_by_brokers_whose_clocks_differ
@@ -127,5 +120,5 @@ mod on_postgres {
 
 #[cfg(feature = "postgres")]
 mod on_pgbouncer {
-    suite! { crate::storage::pgbouncer::Pooled::new() }
+    suite! { crate::storage::postgres::Pooled::new() }
 }

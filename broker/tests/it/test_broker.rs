@@ -2,9 +2,6 @@
 //! and a Google that cannot be reached.
 
 mod browser;
-mod held_store;
-mod http;
-mod logins;
 mod requests;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,30 +15,22 @@ use broker::projects::{Project, Projects};
 use broker::{Broker, Dependencies};
 use contract::Digest;
 use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rocket::futures::future::join_all;
 use serde_json::Value;
 use testkit::backend::Backend;
 use testkit::http::{Http, Request, Response};
 use testkit::server::TestServer;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
-use crate::upstream::{FakeProvider, github_config, google_config, prepare_github};
-pub(crate) use browser::{Browser, back_path, sign_in};
-pub(crate) use held_store::HeldStore;
-pub(crate) use http::checked_http;
-pub(crate) use logins::{ada, adas_profile, authorization_path};
+use crate::fake_provider::{FakeProvider, github_config, google_config};
+pub(crate) use browser::{Browser, checked_http};
 pub(crate) use requests::{
-    authorize_path, authorize_query, authorize_with, key, parameter, result_body, session_body,
-    state, token_body, verifier, with,
+    ADA_SECRET, BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, ada, adas_profile,
+    authorization_path, authorize_path, authorize_query, authorize_with, back_path, key, parameter,
+    query_with, result_body, session_body, state, token_body, verifier, with,
 };
-
-/// The base URL of every broker that is not configured otherwise; it listens elsewhere.
-pub(crate) const BASE: &str = "http://127.0.0.1:8000";
-
-pub(crate) const ADA_SECRET: &str = "LeakMark-Ada-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
-pub(crate) const BOB_SECRET: &str = "LeakMark-Bob-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
-pub(crate) const CALLBACK: &str = "https://app.example/cb";
-pub(crate) const LOCAL_CALLBACK: &str = "http://localhost:3000/cb";
-pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
 
 /// A running broker with the projects of Ada and Bob. It stops when it is dropped.
 pub(crate) struct TestBroker {
@@ -113,8 +102,7 @@ impl TestBroker {
         change: impl FnOnce(&mut Config),
     ) -> Self {
         testkit::leak_check::watch_log();
-        let github = FakeProvider::start().await;
-        prepare_github(&github);
+        let github = FakeProvider::start_github().await;
         let mut config = Config {
             upstream: UpstreamConfig {
                 timeout_ms: 5_000,
@@ -152,7 +140,7 @@ impl TestBroker {
             projects,
             github,
             paths,
-            backend: requests::ada(checked_http(&base_url, server.address)),
+            backend: requests::backend(checked_http(&base_url, server.address)),
             events,
             server,
         }
@@ -267,6 +255,117 @@ impl TestBroker {
     pub(crate) fn calls_upstream(&self) -> usize {
         self.github.calls().len()
     }
+}
+
+/// The steps of a login by Ada's backend and browser.
+impl TestBroker {
+    /// Starts Ada's login with key `n`, and returns the path of its URL.
+    pub(crate) async fn session(&self, n: u8) -> String {
+        self.session_with(&session_body(n)).await
+    }
+
+    /// Starts a login, and returns the path of its URL.
+    pub(crate) async fn session_with(&self, body: &Value) -> String {
+        let response = self.post("/v1/login/session", body).await;
+        authorization_path(&response, self.base_url())
+    }
+
+    /// A browser at the provider in the login with key `n`, and the path by which it comes
+    /// back.
+    pub(crate) async fn at_provider(&self, n: u8) -> (Browser, String) {
+        let (browser, path) = (self.browser(), self.session(n).await);
+        let back = browser.to_provider(&path).await;
+        (browser, back)
+    }
+
+    /// A browser at the provider in a legacy login, and the path by which it comes back.
+    pub(crate) async fn at_provider_in_legacy(&self) -> (Browser, String) {
+        let browser = self.browser();
+        let back = browser.to_provider(&authorize_path()).await;
+        (browser, back)
+    }
+
+    /// Asserts that the login with key `n` is pending, or has this end.
+    pub(crate) async fn has_status(&self, n: u8, status: &str) {
+        assert_eq!(self.result(n).await.json()["status"], status);
+    }
+
+    /// Reads the result of the login with key `n`.
+    pub(crate) async fn result(&self, n: u8) -> Response {
+        self.backend.result(&key(n)).await
+    }
+
+    /// Completes a legacy login, and returns the code from its callback.
+    pub(crate) async fn code(&self) -> String {
+        let (browser, back) = self.at_provider_in_legacy().await;
+        let callback = browser.get(&back).await;
+        assert_eq!(callback.status, 303, "{callback:?}");
+        parameter(callback.location().unwrap(), "code").unwrap()
+    }
+
+    pub(crate) async fn token(&self, code: &str) -> Response {
+        self.post("/v1/token", &token_body(code)).await
+    }
+
+    /// Completes a legacy login, and returns its access token.
+    pub(crate) async fn access_token(&self) -> String {
+        let response = self.token(&self.code().await).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()["access_token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn profile(&self, token: &str) -> Response {
+        self.backend.profile(token).await
+    }
+
+    pub(crate) async fn revoke(&self, token: &str) -> Response {
+        self.backend.revoke(token).await
+    }
+
+    /// Signs Ada in through the clean flow, with key `n`. Returns the last redirect.
+    pub(crate) async fn sign_in(&self, n: u8) -> Response {
+        let (browser, back) = self.at_provider(n).await;
+        browser.get(&back).await
+    }
+}
+
+/// Requests in bytes.
+impl TestBroker {
+    /// Sends bytes that no client library would send, and reads until the broker closes
+    /// the connection.
+    pub(crate) async fn send_bytes(&self, bytes: impl AsRef<[u8]>) -> Response {
+        let address = ("127.0.0.1", self.port());
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(bytes.as_ref()).await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        let response = response_in(&text);
+        browser::check_headers(&response);
+        response
+    }
+
+    /// Sends a request of these parts, byte for byte. Each header ends its line.
+    pub(crate) async fn send_raw(&self, method: &str, target: &str, headers: &str) -> Response {
+        let start = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        self.send_bytes(format!("{start}{headers}\r\n")).await
+    }
+}
+
+fn response_in(text: &str) -> Response {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let headers: HeaderMap = lines.map(header_in).collect();
+    Response {
+        status: status.parse().unwrap(),
+        headers,
+        body: body.into(),
+    }
+}
+
+fn header_in(line: &str) -> (HeaderName, HeaderValue) {
+    let (name, value) = line.split_once(": ").unwrap();
+    (name.parse().unwrap(), value.parse().unwrap())
 }
 
 /// Whether it is no route that only refuses wrong methods.

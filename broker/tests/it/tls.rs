@@ -1,33 +1,29 @@
-//! A broker that terminates TLS itself.
+//! TLS: a broker that terminates it itself; and the authorities that are trusted for a
+//! provider's certificate, and certificates that were signed by one of them and are invalid
+//! all the same.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use broker::upstream::Failure;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use reqwest::Certificate;
 use testkit::http::{Http, client_builder};
 
-use crate::broker_process::BrokerProcess;
-use crate::command::{BrokerCommand, CommandOutput};
-use crate::scratch::Scratch;
+use crate::fake_provider::{CERTIFICATE, CERTIFICATE_KEY, FakeProvider};
+use crate::installation::{Installation, Scratch};
+use crate::process::{BrokerCommand, BrokerProcess, CommandOutput};
+use crate::test_broker::{authorize_with, parameter, query_with};
 
-/// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
-const CERTIFICATE: &str = include_str!("tls/certificate.pem");
-const KEY: &str = include_str!("tls/key.pem");
 const COOKIE_KEYS: &str = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
-const ANOTHERS_KEY: &str = include_str!("upstream/keys/one.pem");
 
-/// A folder with a configuration that has a certificate, and its path.
+/// A folder with a configuration that has a certificate, and the configuration's path.
 pub(crate) fn config() -> (Scratch, PathBuf) {
-    config_with(CERTIFICATE, KEY)
-}
-
-/// A folder with a configuration and these two files, and the configuration's path.
-fn config_with(certificates: &str, key: &str) -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
-    scratch.write("chain.pem", certificates);
-    scratch.write("key.pem", key);
+    scratch.write("chain.pem", CERTIFICATE);
+    scratch.write("key.pem", CERTIFICATE_KEY);
     let config = scratch.write(
         "broker.toml",
         "base_url = \"https://localhost:8443\"\n\
@@ -62,77 +58,22 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
 }
 
 #[test]
-fn check_reports_that_the_broker_terminates_tls_and_notes_an_ip_header_without_a_proxy() {
+fn the_key_of_a_public_broker_is_for_its_owner_alone_and_an_ip_header_without_a_proxy_is_noted() {
     let (scratch, config) = config();
-    scratch.set_mode("key.pem", 0o600);
     let check = || {
         BrokerCommand::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
             .env("BROKER_COOKIE_KEYS", COOKIE_KEYS)
+            .env("BROKER_IP_HEADER", "X-Real-IP")
+            .output()
     };
-    let CommandOutput { code, out, err } = check().output();
+    scratch.set_mode("key.pem", 0o644);
+    check().failed("the private key");
+    scratch.set_mode("key.pem", 0o600);
+    let CommandOutput { code, out, err } = check();
     assert_eq!(code, Some(0), "{err}");
-    let encrypts = |line: &str| line.starts_with("encrypts ") && line.ends_with("/chain.pem");
-    assert!(out.lines().any(encrypts), "{out}");
-    assert!(!out.contains("ip_header"), "{out}");
-    let out = check().env("BROKER_IP_HEADER", "X-Real-IP").output().out;
     let note = "note       ip_header is X-Real-IP, but the broker terminates TLS itself";
     assert!(out.contains(note), "{out}");
-}
-
-/// Asserts that neither command starts with such files.
-#[track_caller]
-fn refused(certificates: &str, key: &str, message: &str) {
-    let (_scratch, config) = config_with(certificates, key);
-    for command in ["check", "serve"] {
-        let output = BrokerCommand::with(command, &config).output();
-        output.failed(message);
-        let line = KEY.lines().nth(1).unwrap();
-        assert!(!output.err.contains(line), "{}", output.err);
-    }
-}
-
-#[test]
-fn an_unusable_certificate_or_key_fails_with_one_line() {
-    let cut = &KEY[..KEY.len() / 2];
-    let smudged = KEY.replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY");
-    for (certificates, key, message) in [
-        ("", KEY, "chain.pem: holds no certificate"),
-        (KEY, KEY, "chain.pem: holds no certificate"),
-        (CERTIFICATE, "", "key.pem: holds no private key"),
-        (CERTIFICATE, CERTIFICATE, "key.pem: holds no private key"),
-        (
-            CERTIFICATE,
-            ANOTHERS_KEY,
-            "key.pem: tls.key is not the key of",
-        ),
-        (CERTIFICATE, cut, "key.pem: holds"),
-        (CERTIFICATE, &smudged, "key.pem: holds"),
-    ] {
-        refused(certificates, key, message);
-    }
-    let (scratch, config) = config();
-    scratch.remove_all("chain.pem");
-    let output = BrokerCommand::with("check", &config).output();
-    output.failed("chain.pem: cannot be read: No such file");
-}
-
-#[test]
-fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
-    let (scratch, config) = config();
-    let output = BrokerCommand::with("check", &config)
-        .env("BROKER_BASE_URL", "http://localhost:8443")
-        .output();
-    output.failed("base_url is http");
-    scratch.set_mode("key.pem", 0o644);
-    let public = || {
-        BrokerCommand::with("check", &config)
-            .env("BROKER_BASE_URL", "https://broker.example")
-            .env("BROKER_COOKIE_KEYS", COOKIE_KEYS)
-    };
-    public().output().failed("the private key");
-    scratch.set_mode("key.pem", 0o600);
-    assert_eq!(public().output().code, Some(0));
 }
 
 /// The first message of a client whose newest version is 3.`minor`: 1 for TLS 1.0 and so on.
@@ -181,5 +122,113 @@ fn versions_of_tls_before_1_2_are_refused_by_their_number() {
         let response = answer_to(broker.address(), &client_hello(minor));
         assert_eq!(response[0], ALERT, "{name}: {response:?}");
         assert_eq!(response[5..], FATAL_PROTOCOL_VERSION, "{name}");
+    }
+}
+
+const HERE: &str = "127.0.0.1";
+
+/// A certificate authority of the test.
+pub(crate) fn authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// The redirects of a browser that returned from GitHub and of one that should go to
+/// Google, and the broker's log.
+struct SignIns {
+    github: String,
+    google: String,
+    log: String,
+}
+
+/// The place in which the broker finds the authority of the provider; another authority
+/// is in the other one.
+#[derive(Clone, Copy)]
+enum Trusted {
+    BySystem,
+    ByCaFile,
+}
+
+/// Signs in at a server in the place of both providers, whose certificate is for
+/// `name` and changed by `change`.
+async fn sign_in(
+    trusted: Trusted,
+    name: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> SignIns {
+    let [authority, another] = [(); 2].map(|()| authority());
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.signed_by(&key, &authority).unwrap().pem();
+    let github = FakeProvider::start_with_tls(&certificate, &key.serialize_pem()).await;
+    github.imitate_github();
+
+    let (installation, scratch) = (Installation::new(), Scratch::new());
+    let (system, own) = match trusted {
+        Trusted::BySystem => (&authority, &another),
+        Trusted::ByCaFile => (&another, &authority),
+    };
+    let system = scratch.write("system.pem", &system.pem());
+    let own = scratch.write("own.pem", &own.pem());
+    let broker = BrokerProcess::start(
+        installation
+            .serve_at(&github)
+            .env("SSL_CERT_FILE", system.to_str().unwrap())
+            .env("BROKER_UPSTREAM__CA_FILE", own.to_str().unwrap())
+            .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
+            .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
+            .env("BROKER_UPSTREAM__GOOGLE__ISSUER", &github.url()),
+    );
+    let returned = broker.coming_back("code=upstream-code").await.send().await;
+    let query = query_with("provider", Some("google"));
+    let redirect = broker.get(&authorize_with(&query)).await;
+    SignIns {
+        github: returned.location().unwrap().to_owned(),
+        google: redirect.location().unwrap().to_owned(),
+        log: broker.kill(),
+    }
+}
+
+impl SignIns {
+    /// Asserts that neither provider was trusted, and that the log has the cause.
+    fn are_refused(&self) {
+        for (provider, location) in [("github", &self.github), ("google", &self.google)] {
+            let error = parameter(location, "error");
+            assert_eq!(error.as_deref(), Some("provider_unavailable"), "{provider}");
+            let call = format!("→ {provider} ");
+            let mut calls = self.log.lines().filter(|line| line.contains(&call));
+            let why = Failure::Untrusted.why();
+            assert!(calls.any(|line| line.contains(why)), "{}", self.log);
+        }
+    }
+}
+
+/// One in the `ca_file`, and one of the system also when a `ca_file` is set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_authority_of_the_system_or_in_the_ca_file_is_trusted() {
+    for trusted in [Trusted::BySystem, Trusted::ByCaFile] {
+        let sign_ins = sign_in(trusted, HERE, |_| ()).await;
+        assert!(parameter(&sign_ins.github, "code").is_some());
+        assert!(!sign_ins.log.contains(Failure::Untrusted.why()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_for_another_name_or_another_time_is_not_trusted() {
+    let valid_from = |year: i32| {
+        move |params: &mut CertificateParams| {
+            params.not_before = date_time_ymd(year, 1, 1);
+            params.not_after = date_time_ymd(year + 1, 1, 1);
+        }
+    };
+    sign_in(Trusted::BySystem, "localhost", |_| ())
+        .await
+        .are_refused();
+    for year in [2019, 4000] {
+        sign_in(Trusted::BySystem, HERE, valid_from(year))
+            .await
+            .are_refused();
     }
 }

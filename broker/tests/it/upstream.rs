@@ -1,66 +1,57 @@
 //! The broker as a client of Google and GitHub: its calls, and its handling of any
 //! response. The providers here are servers on raw sockets. Ada signs in at both, unless a
-//! test sets another reply. The private keys in `keys/` are for these tests alone.
+//! test sets another reply.
 //!
 //! `b05_…` is the fifth check of this side in the threat catalogue; `e2e/THREATS.md`
 //! lists the tests of each check.
 
-mod availability;
 mod callback;
-mod credentials;
-mod documents;
 mod errors;
 mod id_token;
 mod keys;
 mod limits;
-mod login;
 mod online;
-mod server;
 mod users;
 
+use std::collections::BTreeMap;
+
+use crate::fake_provider::{
+    ACCESS_TOKEN, DISCOVERY, FakeProvider, Reply, TOKEN, google_config, token,
+};
+use crate::test_broker::{
+    Browser, CALLBACK, TestBroker, authorize_with, parameter, query_with, session_body, state, with,
+};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Provider::{self, GitHub, Google};
-use documents::adas_github_emails;
-pub(crate) use documents::{
-    ACCESS_TOKEN, DISCOVERY, EMAILS, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, TOKEN, USER,
-    adas_github_user, discovery_document, github_config, github_token, google_config, jwk, key_set,
-    signing_key, token, token_signed_by,
-};
-pub(crate) use login::{StartedLogin, adas_claims};
-use serde_json::Value;
-pub(crate) use server::{ENDLESS_BYTES, FakeProvider, Reply};
+use serde_json::{Value, json};
+use testkit::http::Response;
 
-use crate::test_broker::{
-    CALLBACK, TestBroker, authorize_query, authorize_with, session_body, state, with,
-};
-
-pub(crate) struct FakeProviders {
-    pub(crate) broker: TestBroker,
-    pub(crate) google: FakeProvider,
-    pub(crate) github: FakeProvider,
+struct FakeProviders {
+    broker: TestBroker,
+    google: FakeProvider,
+    github: FakeProvider,
 }
 
 impl FakeProviders {
-    pub(crate) async fn start() -> Self {
+    async fn start() -> Self {
         Self::start_with(|_| ()).await
     }
 
     /// Starts them with a broker whose configuration is changed.
-    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+    async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
         Self::start_by(Clock::system(), change).await
     }
 
     /// Starts them with a broker whose clock moves only when a test moves it.
-    pub(crate) async fn start_with_fixed_clock() -> Self {
+    async fn start_with_fixed_clock() -> Self {
         let clock = Clock::fixed_at(UnixMs(1_790_000_000_000));
         Self::start_by(clock, |_| ()).await
     }
 
     async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let google = FakeProvider::start().await;
-        prepare_google(&google);
+        let google = FakeProvider::start_google().await;
         let broker = TestBroker::start_on(clock, |config| {
             config.upstream.google = Some(google_config(&google.url()));
             change(config);
@@ -73,7 +64,7 @@ impl FakeProviders {
         }
     }
 
-    pub(crate) fn get(&self, provider: Provider) -> &FakeProvider {
+    fn get(&self, provider: Provider) -> &FakeProvider {
         match provider {
             Google => &self.google,
             GitHub => &self.github,
@@ -81,32 +72,31 @@ impl FakeProviders {
     }
 
     /// Starts a clean login.
-    pub(crate) async fn start_login(&self, provider: Provider, key: u8) -> StartedLogin<'_> {
+    async fn start_login(&self, provider: Provider, key: u8) -> StartedLogin<'_> {
         let body = with(session_body(key), "provider", provider.as_str());
         let path = self.broker.session_with(&body).await;
         StartedLogin::at(self, provider, &path).await
     }
 
     /// Starts a legacy login.
-    pub(crate) async fn start_legacy_login(&self, provider: Provider) -> StartedLogin<'_> {
-        let mut query = authorize_query();
-        query[2].1 = provider.to_string();
+    async fn start_legacy_login(&self, provider: Provider) -> StartedLogin<'_> {
+        let query = query_with("provider", Some(provider.as_str()));
         StartedLogin::at(self, provider, &authorize_with(&query)).await
     }
 
     /// The outcome of a legacy login.
-    pub(crate) async fn log_in(&self, provider: Provider) -> LegacyResult {
+    async fn log_in(&self, provider: Provider) -> LegacyResult {
         self.return_with(provider, "code=a-code").await
     }
 
     /// The outcome of a legacy login whose browser returns with this query.
-    pub(crate) async fn return_with(&self, provider: Provider, query: &str) -> LegacyResult {
+    async fn return_with(&self, provider: Provider, query: &str) -> LegacyResult {
         let login = self.start_legacy_login(provider).await;
         login.finish(query).await
     }
 
     /// The outcome of a legacy login while the usual reply at `path` is changed.
-    pub(crate) async fn log_in_where(
+    async fn log_in_where(
         &self,
         provider: Provider,
         path: &str,
@@ -126,27 +116,19 @@ impl FakeProviders {
     }
 
     /// The outcome of a legacy login while `path` is answered with `reply`.
-    pub(crate) async fn log_in_with(
-        &self,
-        provider: Provider,
-        path: &str,
-        reply: &Reply,
-    ) -> LegacyResult {
+    async fn log_in_with(&self, provider: Provider, path: &str, reply: &Reply) -> LegacyResult {
         self.log_in_where(provider, path, |_| reply.clone()).await
     }
 
     /// The outcome of a legacy login in which Google returns the token that `make` returns.
-    pub(crate) async fn log_in_by(
-        &self,
-        make: impl FnOnce(&StartedLogin<'_>) -> String,
-    ) -> LegacyResult {
+    async fn log_in_by(&self, make: impl FnOnce(&StartedLogin<'_>) -> String) -> LegacyResult {
         let login = self.start_legacy_login(Google).await;
         login.google_returns_token(&make(&login));
         login.finish("code=a-code").await
     }
 
     /// Signs Ada in through the clean flow.
-    pub(crate) async fn sign_in(&self, provider: Provider, key: u8) -> LoginResult {
+    async fn sign_in(&self, provider: Provider, key: u8) -> LoginResult {
         let login = self.start_login(provider, key).await;
         login
             .return_with("code=a-code")
@@ -156,7 +138,7 @@ impl FakeProviders {
     }
 
     /// Reads the result of a clean login.
-    pub(crate) async fn result(&self, key: u8) -> LoginResult {
+    async fn result(&self, key: u8) -> LoginResult {
         let result = self.broker.result(key).await;
         assert_eq!(result.status, 200, "{result:?}");
         let result = result.json();
@@ -167,7 +149,7 @@ impl FakeProviders {
         }
     }
 
-    pub(crate) async fn is_available(&self, provider: Provider) -> bool {
+    async fn is_available(&self, provider: Provider) -> bool {
         let statuses = self.broker.get("/api/providers").await.json();
         let mut statuses = statuses.as_array().unwrap().iter();
         let status = statuses.find(|it| it["id"] == provider.as_str()).unwrap();
@@ -175,36 +157,118 @@ impl FakeProviders {
     }
 
     /// The last failure of a provider in the audit log.
-    pub(crate) fn last_failure(&self) -> Option<&'static str> {
+    fn last_failure(&self) -> Option<&'static str> {
         let events = self.broker.events();
         events.iter().rev().find_map(|event| event.why)
     }
 }
 
-pub(crate) fn prepare_google(server: &FakeProvider) {
-    let discovery = discovery_document(&server.url());
-    server.set_reply(DISCOVERY, Reply::json(&discovery));
-    server.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE)]));
-}
-
-/// Lets Ada sign in with any code.
-pub(crate) fn prepare_github(server: &FakeProvider) {
-    server.set_reply(TOKEN, github_token());
-    server.set_reply(USER, Reply::json(&adas_github_user()));
-    server.set_reply(EMAILS, Reply::json(&adas_github_emails()));
-}
-
 /// The code that the consumer gets, or the error.
-pub(crate) type LegacyResult = Result<String, String>;
+type LegacyResult = Result<String, String>;
 
 /// The profile of the user, or the error.
-pub(crate) type LoginResult = Result<Value, String>;
+type LoginResult = Result<Value, String>;
 
-pub(crate) fn failed_with(error: &str) -> LoginResult {
+fn failed_with(error: &str) -> LoginResult {
     Err(error.to_owned())
 }
 
 /// The callback URL of a legacy login that failed.
-pub(crate) fn legacy_error(error: &str) -> String {
+fn legacy_error(error: &str) -> String {
     format!("{CALLBACK}?error={error}&state={}", state())
+}
+
+/// A login whose browser was redirected to its provider, or back to the consumer if the
+/// provider cannot be used.
+struct StartedLogin<'s> {
+    providers: &'s FakeProviders,
+    provider: Provider,
+    browser: Browser,
+    /// The redirect that the browser got.
+    redirect: Response,
+}
+
+impl<'s> StartedLogin<'s> {
+    /// Opens `path` of the broker in a new browser.
+    async fn at(providers: &'s FakeProviders, provider: Provider, path: &str) -> Self {
+        let browser = providers.broker.browser();
+        let redirect = browser.get(path).await;
+        let login = Self {
+            providers,
+            provider,
+            browser,
+            redirect,
+        };
+        if provider == Google && login.is_at_provider() {
+            let header = json!({ "alg": "RS256", "kid": "one" });
+            login.google_returns_token(&token(&header, &adas_claims(&login)));
+        }
+        login
+    }
+
+    fn is_at_provider(&self) -> bool {
+        !self.redirect.location().unwrap().starts_with(CALLBACK)
+    }
+
+    /// One parameter of the authorization request to the provider.
+    fn parameter(&self, name: &str) -> String {
+        parameter(self.redirect.location().unwrap(), name).unwrap()
+    }
+
+    /// Makes Google exchange the next code for this ID token.
+    fn google_returns_token(&self, id_token: &str) {
+        let answer = json!({ "access_token": ACCESS_TOKEN, "expires_in": 3599,
+            "scope": "openid", "token_type": "Bearer", "id_token": id_token });
+        self.providers.google.set_reply(TOKEN, Reply::json(&answer));
+    }
+
+    /// The path of the broker's callback with this query.
+    fn callback_path(&self, query: &str) -> String {
+        let state = self.parameter("state");
+        format!("/callback/{}?{query}&state={state}", self.provider)
+    }
+
+    /// Sends the browser to the broker's callback with this query.
+    async fn return_with(&self, query: &str) -> Response {
+        self.browser.get(&self.callback_path(query)).await
+    }
+
+    /// Returns to the broker with this query, unless the browser did not reach the
+    /// provider: the code that the consumer gets, or the error.
+    async fn finish(&self, query: &str) -> LegacyResult {
+        let location = if self.is_at_provider() {
+            let returned = self.return_with(query).await;
+            returned.location().unwrap().to_owned()
+        } else {
+            self.redirect.location().unwrap().to_owned()
+        };
+        assert!(location.starts_with(CALLBACK), "{location}");
+        parameter(&location, "code").ok_or_else(|| parameter(&location, "error").unwrap())
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        self.browser.get(path).await
+    }
+
+    fn cookies(&self) -> BTreeMap<String, String> {
+        self.browser.cookies()
+    }
+}
+
+/// The claims of Ada's ID token for this login.
+fn adas_claims(login: &StartedLogin<'_>) -> Value {
+    let now = login.providers.broker.clock.now().seconds();
+    json!({
+        "iss": login.providers.google.url(),
+        "aud": "us",
+        "azp": "us",
+        "sub": "108204268033311374519",
+        "email": "ada@mail.example",
+        "email_verified": true,
+        "name": "Ada Lovelace",
+        "picture": "https://lh3.googleusercontent.com/a/ada=s96-c",
+        "nonce": login.parameter("nonce"),
+        "iat": now,
+        "exp": now + 3600,
+    })
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::fuzz::broker::{CLIENT, SECRET};
+use crate::fuzzed_broker::{CLIENT, SECRET};
 use crate::test_broker::CALLBACK;
 
 /// A field of a request.

@@ -9,7 +9,8 @@ use testkit::http::Response;
 use tokio::task::JoinSet;
 
 use super::limits::many;
-use crate::test_broker::{CALLBACK, HeldStore, TestBroker, authorize_path, session_body, sign_in};
+use crate::file_broker::HeldStore;
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, session_body};
 
 /// The steps that wait while the store is held: more than make a queue.
 const STEPS: u8 = 20;
@@ -145,7 +146,7 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
     let broker = &overloaded.broker;
     let (visitor, path) = (broker.browser(), broker.session(1).await);
     let (browser, back) = broker.at_provider(2).await;
-    sign_in(broker, 3).await.redirects_to(CALLBACK);
+    broker.sign_in(3).await.redirects_to(CALLBACK);
     let held = overloaded.hold().await;
     let reads = steps(broker);
     let during = async {

@@ -6,17 +6,16 @@ mod documented;
 mod faulty_broker;
 
 use contract::{LoginSessionResponse, Rule};
+use documented::Answers;
+use faulty_broker::{FaultyBroker, error_of_a_configuration};
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
 
-use super::confirmation_page::is_confirmation_page;
+use super::relay_guard::is_confirmation_page;
 use crate::test_broker::{
-    BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in, token_body,
-    with,
+    BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, token_body, with,
 };
-use documented::Answers;
-use faulty_broker::{FaultyBroker, error_of_a_configuration};
 
 /// The refusal by a rule, and its form.
 enum Row {
@@ -123,12 +122,12 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::ResultKnown => Api(400, broker.result(1).await),
         Rule::ResultCallback => Api(400, broker.read_with("redirect_uri", LOCAL_CALLBACK).await),
         Rule::ResultExpiry => {
-            sign_in(broker, 1).await;
+            broker.sign_in(1).await;
             broker.advance_ms(600_000);
             Api(400, broker.result(1).await)
         }
         Rule::ResultOnce => {
-            sign_in(broker, 1).await;
+            broker.sign_in(1).await;
             broker.result(1).await;
             Api(400, broker.result(1).await)
         }

@@ -6,9 +6,9 @@ use broker::store::StoreUrl;
 use testkit::http::Response;
 use testkit::leak_check::LeakCheck;
 
-use crate::scratch::Scratch;
+use crate::fake_provider::{ACCESS_TOKEN, OUR_SECRET};
+use crate::installation::Scratch;
 use crate::test_broker::{ADA_SECRET, TestBroker, authorize_path, key, parameter, state, verifier};
-use crate::upstream::{ACCESS_TOKEN, OUR_SECRET};
 
 /// The key that encrypts the cookies of upstream logins.
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";

@@ -7,7 +7,7 @@ use cookie::{Cookie, SameSite};
 use proptest::prelude::*;
 use testkit::http::Response;
 
-use crate::scratch::Scratch;
+use crate::installation::Scratch;
 use crate::test_broker::{
     ADA_SECRET, CALLBACK, TestBroker, authorize_path, authorize_query, authorize_with, back_path,
     project, session_body, with,

@@ -1,16 +1,23 @@
-//! The shared engine: one server for the whole run, and one schema per test. Needs
-//! PostgreSQL's programs; `just test` installs them.
+//! The shared engine: one PostgreSQL server for the whole run with one schema per test, and
+//! the same behind pgbouncer in transaction mode, which hands two sessions of the server
+//! around, with one database per test. Several brokers on one database, for the steps that
+//! only one may take at a time, and a server that is killed. Needs PostgreSQL's programs and
+//! pgbouncer; `just test` installs them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use broker::store::fail_points::FailPoints;
-use broker::store::{Store, StoreUrl};
+use broker::store::StoreUrl;
+use broker::store::fail_points::{FailPoint, FailPoints};
+use rocket::futures::future::join_all;
+use testkit::postgres::bouncer::Bouncer;
 use testkit::postgres::{Durability, Server};
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, NoTls};
 
-use super::test_store::Engine;
+use super::test_store::{self, Engine, SharedStore, TestStore};
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
@@ -84,7 +91,7 @@ impl Schema {
         self.client().await.batch_execute(statement).await.unwrap();
     }
 
-    async fn client(&self) -> tokio_postgres::Client {
+    async fn client(&self) -> Client {
         let (client, connection) = tokio_postgres::connect(&self.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
         client
@@ -93,7 +100,7 @@ impl Schema {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open_with(&self, fail_points: FailPoints) -> Store {
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();
@@ -108,4 +115,157 @@ impl Engine for Schema {
             .unwrap()
             .get(0)
     }
+}
+
+/// A server whose defaults are the opposite of what the store relies on, and its pooler.
+static POOLED: LazyLock<(Server, Bouncer)> = LazyLock::new(|| {
+    let contrary = [
+        "synchronous_commit=off",
+        "default_transaction_isolation=serializable",
+    ];
+    let server = Server::start_with(Durability::Relaxed, &contrary).expect("PostgreSQL");
+    let two_sessions = ["default_pool_size = 2", "max_client_conn = 1000"];
+    let bouncer =
+        Bouncer::start(&server, &two_sessions).expect("pgbouncer: `just test` installs it");
+    (server, bouncer)
+});
+
+/// The database of one test.
+pub(crate) struct Pooled(String);
+
+impl Pooled {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// A connection past the pooler.
+    async fn client(database: &str) -> Client {
+        let (server, _) = &*POOLED;
+        let url = server.url(database);
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    fn url(&self) -> String {
+        let (_, bouncer) = &*POOLED;
+        bouncer.url(&self.0)
+    }
+}
+
+#[async_trait]
+impl Engine for Pooled {
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+        let client = Self::client("postgres").await;
+        // The second broker of a test finds it.
+        let _ = client
+            .batch_execute(&format!("CREATE DATABASE {}", self.0))
+            .await;
+        let url: StoreUrl = format!("{}?pool_mode=transaction", self.url())
+            .parse()
+            .unwrap();
+        broker::store::open(&url, fail_points).unwrap()
+    }
+
+    async fn count(&self, select: &str) -> i64 {
+        let client = Self::client(&self.0).await;
+        client.query_one(select, &[]).await.unwrap().get(0)
+    }
+}
+
+/// The error of a broker whose address does not name the pooler, behind one with this
+/// line in its configuration.
+async fn refusal(setting: &str) -> String {
+    let server = Server::start_with(Durability::Relaxed, &["synchronous_commit=off"]).unwrap();
+    let bouncer = Bouncer::start(&server, &[setting]).unwrap();
+    let url: StoreUrl = bouncer.url("postgres").parse().unwrap();
+    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    store.ready().await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_pooler_that_refuses_the_settings_is_named_with_the_way_out() {
+    let error = refusal("").await;
+    assert!(error.contains("unsupported startup parameter"), "{error}");
+    assert!(error.contains("pool_mode=transaction"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pooler_that_ignores_the_settings_is_noticed() {
+    let error = refusal("ignore_startup_parameters = options").await;
+    assert!(error.contains("synchronous_commit=on"), "{error}");
+    assert!(error.contains("pool_mode=transaction"), "{error}");
+}
+
+// Threats: L3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn while_one_broker_sweeps_another_deletes_nothing() {
+    let store = TestStore::on(Schema::new()).await;
+    store.open(1).await;
+    store.at_ms(1_200_000);
+    let (sender, before_commit) = channel();
+    let (commit, permission) = channel();
+    let permission = Mutex::new(permission);
+    let fail_points = FailPoints::new(move |point| {
+        if point == FailPoint::BeforeCommit {
+            sender.send(()).unwrap();
+            permission.lock().unwrap().recv().unwrap();
+        }
+    });
+    let (sweeper, now) = (store.engine.open_with(fail_points).await, store.now());
+    let sweeping = tokio::spawn(async move { sweeper.sweep(now).await });
+    let timeout = Duration::from_secs(20);
+    before_commit.recv_timeout(timeout).unwrap();
+    let other = store.inner.sweep(now).await;
+    commit.send(()).unwrap();
+    assert_eq!(other.unwrap(), 0, "it neither deletes nor waits");
+    assert_eq!(sweeping.await.unwrap().unwrap(), 1);
+    assert_eq!(store.rows("logins").await, 0);
+    assert_eq!(store.sweep().await, 0, "the lock is released");
+}
+
+// Threats: L3.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
+    for _ in 0..10 {
+        let schema = Schema::created().await;
+        let url = schema.url().parse().unwrap();
+        let open = |_| broker::store::open(&url, FailPoints::NONE).unwrap();
+        let brokers: Vec<_> = (0..3).map(open).collect();
+        for ready in join_all(brokers.iter().map(|broker| broker.ready())).await {
+            ready.unwrap();
+        }
+        let versions = schema.count("SELECT count(*) FROM broker_schema").await;
+        assert_eq!(versions, 1);
+    }
+}
+
+/// The database `postgres` of a server.
+struct Database(String);
+
+#[async_trait]
+impl Engine for Database {
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+        broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
+    }
+
+    async fn count(&self, _: &str) -> i64 {
+        unreachable!("this test counts nothing")
+    }
+}
+
+/// The settings of this server let it acknowledge a commit ten seconds before it is
+/// written, unless a session insists on durability.
+// Threats: L8.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
+    let lazy = ["synchronous_commit=off", "wal_writer_delay=10s"];
+    let mut server = Server::start_with(Durability::Durable, &lazy).unwrap();
+    let before = TestStore::on(Database(server.url("postgres"))).await;
+    test_store::take_every_step(&before).await;
+    server.kill().unwrap();
+    server.start_again().unwrap();
+    test_store::assert_every_step_is_stored(&TestStore::on(Database(server.url("postgres"))).await)
+        .await;
 }

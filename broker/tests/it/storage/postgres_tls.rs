@@ -7,8 +7,8 @@ use broker::store::fail_points::FailPoints;
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
 
-use crate::certificates::authority;
-use crate::scratch::Scratch;
+use crate::installation::Scratch;
+use crate::tls::authority;
 
 const PASSWORD: &str = "LeakMark of the database";
 

@@ -4,19 +4,19 @@ use std::future::Future;
 use std::sync::Arc;
 
 use broker::model::login_session::{LoginOutcome, SessionStatus};
-use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, Store};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed};
 use contract::{Digest, LoginError, Rule};
 use tokio::sync::Barrier;
 
 use super::test_store::{
-    CONSUMED, Exchange, Read, TestStore, adas_profile, binding, handle_of, login, query,
-    redemption, token_of, upstream_login,
+    CONSUMED, Exchange, Read, SharedStore, TestStore, adas_profile, binding, handle_of, login,
+    query, redemption, token_of, upstream_login,
 };
 
 const MANY: u8 = 64;
 
 /// Runs 64 calls of one step at the same moment.
-async fn race<F, T>(store: &TestStore, step: impl Fn(u8, Store) -> F) -> Vec<T>
+async fn race<F, T>(store: &TestStore, step: impl Fn(u8, SharedStore) -> F) -> Vec<T>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,

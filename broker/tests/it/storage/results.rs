@@ -4,13 +4,13 @@
 use std::sync::{Arc, Mutex};
 
 use broker::model::login_session::{ResultQuery, SessionStatus};
+use broker::store::Consumed;
 use broker::store::fail_points::{FailPoint, FailPoints};
-use broker::store::{Consumed, Store};
 use contract::{Digest, Rule};
 
 use super::test_store::{
-    CONSUMED, EXPIRED, Read, TestStore, UNKNOWN, adas_profile, callback, project, query,
-    upstream_login,
+    CONSUMED, EXPIRED, Read, SharedStore, TestStore, UNKNOWN, adas_profile, callback, project,
+    query, upstream_login,
 };
 
 pub(super) async fn a_pending_read_does_not_consume_the_login(store: TestStore) {
@@ -128,7 +128,7 @@ pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
 }
 
 /// A second way to the database of `store`, and the fail points that it passes.
-async fn observe(store: &TestStore) -> (Store, Arc<Mutex<Vec<FailPoint>>>) {
+async fn observe(store: &TestStore) -> (SharedStore, Arc<Mutex<Vec<FailPoint>>>) {
     let passed = Arc::new(Mutex::new(Vec::new()));
     let observer = passed.clone();
     let fail_points = FailPoints::new(move |point| observer.lock().unwrap().push(point));

@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use broker::model::UnixMs;
 use broker::model::login_session::{LoginOutcome, SessionStatus};
 use broker::store::fail_points::{FailPoint, FailPoints};
-use broker::store::{Opened, Store, StoreUrl};
+use broker::store::{Opened, StoreUrl};
 use tokio::task::JoinSet;
 
-use super::acknowledged;
-use super::test_store::{Engine, Read, TestStore, binding, handle_of, login, query};
-use crate::scratch::Scratch;
+use super::test_store::{
+    self, Engine, Read, SharedStore, TestStore, binding, handle_of, login, query,
+};
+use crate::installation::Scratch;
 use crate::test_broker::ada;
 
 pub(crate) struct File(Arc<Scratch>);
@@ -30,7 +31,7 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn open_with(&self, fail_points: FailPoints) -> Store {
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
         broker::store::open(&self.url(), fail_points).unwrap()
     }
 
@@ -45,9 +46,9 @@ impl Engine for File {
 async fn every_acknowledged_step_is_stored_after_a_restart() {
     let scratch = Arc::new(Scratch::new());
     let before = TestStore::on(File(scratch.clone())).await;
-    acknowledged::take_every_step(&before).await;
+    test_store::take_every_step(&before).await;
     drop(before);
-    acknowledged::assert_every_step_is_stored(&TestStore::on(File(scratch)).await).await;
+    test_store::assert_every_step_is_stored(&TestStore::on(File(scratch)).await).await;
 }
 
 // Threats: L6.

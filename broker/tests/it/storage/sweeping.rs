@@ -1,11 +1,19 @@
-//! Sweeping: deletes no row that a rule could still see, and few rows at once.
+//! Sweeping: deletes no row that a rule could still see, and few rows at once. And two
+//! brokers on one database whose clocks differ by half a minute. Single use stays single use.
+//! Each broker applies an expiry by its own clock, and the end of a session, a code or a
+//! token is stored by the broker that creates it.
+//!
+//! A consumed upstream login is remembered for a minute after its end. If clocks differed
+//! by more, it could be consumed twice.
 
-use broker::model::login_session::LoginOutcome;
-use broker::store::Consumed;
+use broker::model::UnixMs;
+use broker::model::login_session::{LoginOutcome, NotAdmitted};
+use broker::store::{Consumed, Opened};
 use contract::{LoginError, Rule};
 
 use super::test_store::{
-    EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, redemption, upstream_login,
+    CONSUMED, EXPIRED, Exchange, Read, SharedStore, TestStore, adas_profile, handle_of, login,
+    query, redemption, token_of, upstream_login,
 };
 use crate::test_broker::ada;
 
@@ -162,4 +170,147 @@ pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
         swept += more;
     }
     assert_eq!(store.rows("logins").await, 0);
+}
+
+/// Half of the difference that is tolerated. With all of it, a code would have expired
+/// at this broker before it was issued.
+const AHEAD_MS: i64 = 30_000;
+
+/// The broker whose clock is ahead. The [`TestStore`] has the right time.
+struct Ahead(SharedStore);
+
+impl Ahead {
+    async fn beside(store: &TestStore) -> Self {
+        Self(store.engine.open().await)
+    }
+
+    /// The time by its own clock.
+    fn now(&self, store: &TestStore) -> UnixMs {
+        store.now().plus_ms(AHEAD_MS)
+    }
+
+    async fn open(&self, store: &TestStore, key: u8) -> Opened {
+        let now = self.now(store);
+        let login = login(key, handle_of(key), "ada", now);
+        self.0.open(login, now).await.unwrap()
+    }
+
+    async fn consume_result(&self, store: &TestStore, key: u8) -> Read {
+        let read = self.0.consume_result(query(key), self.now(store)).await;
+        read.unwrap().into()
+    }
+
+    async fn redeem(&self, store: &TestStore, code: u8) -> Exchange {
+        let now = self.now(store);
+        let redeemed = self.0.redeem(redemption(code, code, now), now).await;
+        redeemed.unwrap().into()
+    }
+
+    async fn profile(&self, store: &TestStore, token: u8) -> Result<contract::Profile, Rule> {
+        let now = self.now(store);
+        match self.0.token(token_of(token), now).await.unwrap() {
+            Some(token) => token.open(now),
+            None => Err(Rule::BearerKnown),
+        }
+    }
+
+    async fn sweep(&self, store: &TestStore) {
+        while self.0.sweep(self.now(store)).await.unwrap() > 0 {}
+    }
+}
+
+// Threats: L3.
+pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(store: TestStore) {
+    let ahead = Ahead::beside(&store).await;
+    for key in [1, 2] {
+        store.open(key).await;
+        store.succeed(key).await;
+    }
+    store.at_ms(569_999);
+    assert_eq!(ahead.consume_result(&store, 1).await, adas_profile());
+    assert_eq!(store.consume_result(1).await, CONSUMED);
+    store.at_ms(570_000);
+    let expired = ahead.consume_result(&store, 2).await;
+    assert_eq!(expired, EXPIRED, "by its clock");
+    assert_eq!(
+        store.consume_result(2).await,
+        adas_profile(),
+        "by the right clock"
+    );
+}
+
+pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_brokers(
+    store: TestStore,
+) {
+    let ahead = Ahead::beside(&store).await;
+    store.open(1).await;
+    store.succeed(1).await;
+    store.open(2).await;
+    let denied = LoginOutcome::Failed(LoginError::AccessDenied);
+    store.complete(2, denied.clone()).await;
+    store.at_ms(570_000);
+    ahead.sweep(&store).await;
+    for _ in 0..2 {
+        assert_eq!(store.consume_result(1).await, EXPIRED);
+    }
+    let rejected = store.find(1).await.unwrap().reject(store.now());
+    let is_over = matches!(rejected, NotAdmitted::Over { .. });
+    assert!(is_over, "its browser goes back");
+    let result = store.consume_result(2).await;
+    assert_eq!(result, Read::Outcome(denied), "an error is not erased");
+}
+
+// Threats: L3.
+pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(store: TestStore) {
+    let ahead = Ahead::beside(&store).await;
+    for code in [1, 2] {
+        store.issue(code).await;
+    }
+    store.at_ms(29_999);
+    assert_eq!(ahead.redeem(&store, 1).await, Exchange::Token);
+    assert_eq!(store.redeem(1).await, Exchange::Refused(Rule::CodeOnce));
+    assert_eq!(ahead.profile(&store, 1).await, Err(Rule::BearerEnded));
+    store.at_ms(30_000);
+    let expired = ahead.redeem(&store, 2).await;
+    assert_eq!(expired, Exchange::Refused(Rule::CodeExpiry), "by its clock");
+    assert_eq!(store.redeem(2).await, Exchange::Token);
+    // A code whose profile the broker ahead erased gets no token.
+    store.issue(3).await;
+    store.at_ms(60_000);
+    ahead.sweep(&store).await;
+    let erased = store.redeem(3).await;
+    assert_eq!(erased, Exchange::Refused(Rule::CodeExpiry));
+    store.at_ms(929_999);
+    assert_eq!(store.profile(2).await, Ok(ada()));
+    assert_eq!(ahead.profile(&store, 2).await, Err(Rule::BearerExpiry));
+}
+
+// Threats: L3.
+pub(super) async fn an_upstream_login_is_consumed_once_by_brokers_whose_clocks_differ(
+    store: TestStore,
+) {
+    let ahead = Ahead::beside(&store).await;
+    let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
+    let consumed = store.consume_upstream_login(&upstream_login).await;
+    assert_eq!(consumed, Consumed::Now);
+    store.at_ms(599_999);
+    ahead.sweep(&store).await;
+    let consumed = store.consume_upstream_login(&upstream_login).await;
+    assert_eq!(consumed, Consumed::Before, "it is still remembered");
+}
+
+/// By the clock of the broker ahead, the first login has ended. Its key still belongs
+/// to one login only.
+pub(super) async fn a_key_belongs_to_one_login_even_if_clocks_differ(store: TestStore) {
+    let ahead = Ahead::beside(&store).await;
+    store.open(1).await;
+    store.succeed(1).await;
+    store.at_ms(569_999);
+    assert_eq!(ahead.open(&store, 1).await, Opened::KeyTaken);
+    store.at_ms(570_000);
+    assert_eq!(ahead.open(&store, 1).await, Opened::Fresh);
+    let second = store.consume_result(1).await;
+    assert_eq!(second, Read::Pending, "the first login is replaced");
+    assert_eq!(store.open(1).await, Opened::KeyTaken);
+    assert_eq!(store.rows("logins").await, 1);
 }

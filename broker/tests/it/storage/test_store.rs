@@ -1,35 +1,38 @@
-//! A store on an empty database, with a clock that the test moves.
+//! A store on an empty database, with a clock that the test moves; one of everything that a
+//! store acknowledges, and the check that it is stored.
 //!
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
 
-mod values;
-
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::test_broker::ada;
 use async_trait::async_trait;
-use broker::model::grant::{Redemption, Token};
-use broker::model::login_session::{LoginOutcome, LoginSession, ResultQuery};
-use broker::model::upstream_login::UpstreamLogin;
+use broker::model::grant::{NewGrant, Redemption, Token};
+use broker::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery, open,
+};
+use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
 use broker::store::fail_points::FailPoints;
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
-use contract::{Profile, Rule};
-pub(crate) use values::{
-    CALLBACK, binding, callback, grant, handle_of, login, project, query, redemption, token_of,
-    upstream_login, verifier,
+use contract::{
+    AccessToken, ClientId, CodeVerifier, Digest, GrantType, HandoffCode, LoginSessionRequest,
+    Profile, Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
 };
 
-use crate::test_broker::ada;
+/// A store as several callers share it.
+pub(crate) type SharedStore = Arc<dyn Store>;
 
 /// A database of one engine, empty at first.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
     /// Opens the database as one more broker would, with these fail points.
-    async fn open_with(&self, fail_points: FailPoints) -> Store;
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore;
 
     /// Opens the database as one more broker would.
-    async fn open(&self) -> Store {
+    async fn open(&self) -> SharedStore {
         self.open_with(FailPoints::NONE).await
     }
 
@@ -39,7 +42,7 @@ pub(crate) trait Engine: Send + Sync {
 
 /// The store under test.
 pub(crate) struct TestStore {
-    pub(crate) inner: Store,
+    pub(crate) inner: SharedStore,
     pub(crate) engine: Box<dyn Engine>,
     elapsed_ms: AtomicI64,
 }
@@ -228,4 +231,130 @@ impl TestStore {
             ))
             .await
     }
+}
+
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+
+fn key_of(n: u8) -> SessionKey {
+    SessionKey::from_random(&[n; 32])
+}
+
+pub(crate) fn handle_of(n: u8) -> Digest {
+    Digest::derive("handle", &[n])
+}
+
+pub(crate) fn binding(n: u8) -> BrowserBinding {
+    BrowserBinding(Digest::derive("browser", &[n]))
+}
+
+pub(crate) fn project(name: &str) -> ClientId {
+    format!("prj_{name}").parse().unwrap()
+}
+
+pub(crate) fn callback(text: &str) -> RedirectUri {
+    text.parse().unwrap()
+}
+
+pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogin {
+    let request = LoginSessionRequest {
+        client_id: project(name),
+        client_secret: "unused".parse().unwrap(),
+        session_key: key_of(key),
+        provider: Provider::GitHub,
+        redirect_uri: callback(CALLBACK),
+    };
+    open(&request, handle, now)
+}
+
+pub(crate) fn query(key: u8) -> ResultQuery {
+    ResultQuery {
+        key: key_of(key).digest(),
+        project: project("ada"),
+        redirect_uri: callback(CALLBACK),
+    }
+}
+
+pub(crate) fn upstream_login(seed: u8, ends: UnixMs) -> UpstreamLogin {
+    UpstreamLogin {
+        seed: Seed::from_random([seed; 32]),
+        login: LoginId::of_key(&key_of(seed)),
+        provider: Provider::GitHub,
+        project: project("ada"),
+        callback: callback(CALLBACK).digest(),
+        ends,
+        purpose: Purpose::Legacy {
+            state: State::from_random(&[seed; 32]),
+            challenge: verifier(seed).challenge(),
+        },
+    }
+}
+
+pub(crate) fn verifier(n: u8) -> CodeVerifier {
+    CodeVerifier::from_random(&[n; 32])
+}
+
+pub(crate) fn token_of(n: u8) -> Digest {
+    AccessToken::from_random(&[n; 32]).digest()
+}
+
+pub(crate) fn grant(code: u8, now: UnixMs) -> NewGrant {
+    let challenge = verifier(code).challenge();
+    let digest = HandoffCode::from_random(&[code; 32]).digest();
+    NewGrant::of(&upstream_login(code, now), &challenge, ada(), digest, now)
+}
+
+pub(crate) fn redemption(code: u8, token: u8, now: UnixMs) -> Redemption {
+    let request = TokenRequest {
+        grant_type: GrantType::AuthorizationCode,
+        client_id: "prj_ada".parse().unwrap(),
+        client_secret: "unused".parse().unwrap(),
+        code: HandoffCode::from_random(&[code; 32]),
+        redirect_uri: callback(CALLBACK),
+        code_verifier: verifier(code),
+    };
+    Redemption::of(&request, &project("ada"), token_of(token), now)
+}
+
+fn consumed_upstream_login(store: &TestStore) -> UpstreamLogin {
+    upstream_login(1, store.now().plus_ms(600_000))
+}
+
+/// Takes every step, one after the other.
+pub(crate) async fn take_every_step(store: &TestStore) {
+    for key in [1, 2, 3] {
+        store.open(key).await;
+    }
+    store.bind_browser(1, 1).await;
+    store.succeed(2).await;
+    store.succeed(3).await;
+    store.consume_result(3).await;
+    store
+        .consume_upstream_login(&consumed_upstream_login(store))
+        .await;
+    for code in [1, 2, 3] {
+        store.issue(code).await;
+    }
+    store.redeem(2).await;
+    store.redeem(3).await;
+    store.revoke(3).await;
+}
+
+/// Checks the effect of each step, on a store that was opened since.
+pub(crate) async fn assert_every_step_is_stored(store: &TestStore) {
+    assert_eq!(store.open_with(1, 9, "ada").await, Opened::KeyTaken);
+    assert!(store.is_granted(1, 1).await, "its browser is remembered");
+    assert!(!store.is_granted(1, 2).await);
+    assert_eq!(store.succeed(1).await, Completed::Now);
+    assert_eq!(store.consume_result(2).await, adas_profile());
+    assert_eq!(store.consume_result(3).await, CONSUMED);
+    assert_eq!(
+        store
+            .consume_upstream_login(&consumed_upstream_login(store))
+            .await,
+        Consumed::Before
+    );
+    assert_eq!(store.redeem(1).await, Exchange::Token);
+    assert_eq!(store.profile(2).await, Ok(ada()));
+    assert_eq!(store.redeem(2).await, Exchange::Refused(Rule::CodeOnce));
+    assert_eq!(store.profile(3).await, Err(Rule::BearerEnded));
 }

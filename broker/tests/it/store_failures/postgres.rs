@@ -1,8 +1,8 @@
 //! A PostgreSQL server whose clock differs, that refuses the broker's password, or whose
 //! tables are of another version.
 
-use crate::command::BrokerCommand;
 use crate::installation::Installation;
+use crate::process::BrokerCommand;
 use crate::storage::postgres::Schema;
 
 // Threats: L3.

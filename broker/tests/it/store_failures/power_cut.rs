@@ -1,8 +1,7 @@
 //! A power cut. It ends the broker and loses everything that was written and not synced,
 //! which survives if a process is only killed.
 
-mod machine;
-
+use std::path::PathBuf;
 use std::process::Command;
 
 use reqwest::Method;
@@ -11,11 +10,12 @@ use rocket::futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use testkit::http::Response;
 
-use crate::broker_process::BrokerProcess;
+use crate::fake_provider::{FakeProvider, TOKEN};
+use crate::installation::Installation;
+use crate::process::{BrokerCommand, BrokerProcess};
 use crate::test_broker::{
     CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
 };
-use machine::Machine;
 
 async fn result(served: &BrokerProcess, key: u8) -> Response {
     served.post("/v1/login/result", &result_body(key)).await
@@ -54,7 +54,7 @@ async fn the_disk_of_these_tests_loses_unsynced_data() {
 #[tokio::test]
 async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
-    machine.github.permits.add_permits(1);
+    machine.github.permit(1);
 
     let served = machine.start();
     let path = served.login(1).await;
@@ -76,50 +76,40 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let back = back_path(&away, "code=upstream-code");
     let ada = ada.moved_to(served.http());
     ada.get(&back).await.redirects_to(CALLBACK);
-    machine.github.wait_for_request().await;
     let served = machine.cut_power(served);
     let ada = ada.moved_to(served.http());
     ada.get(&back).await.redirects_to(CALLBACK);
-    machine.github.assert_no_more_requests();
+    assert_eq!(machine.github.calls_to(TOKEN).len(), 1);
 
-    let profile = json!({ "status": "succeeded", "profile": profile() });
+    let profile = json!({ "status": "succeeded", "profile": adas_profile() });
     result(&served, 1).await.is_json(200, &profile);
     let served = machine.cut_power(served);
     result(&served, 1).await.is_refusal(400);
-}
-
-/// Ada's profile at this GitHub, without an address.
-fn profile() -> Value {
-    let mut profile = adas_profile();
-    profile["email"] = Value::Null;
-    profile["emailVerified"] = false.into();
-    profile
 }
 
 // Threats: L8.
 #[tokio::test]
 async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
-    machine.github.permits.add_permits(2);
+    machine.github.permit(2);
     let mut served = machine.start();
-    for end in ["revoked", "redeemed twice"] {
+    for (calls, end) in (1..).zip(["revoked", "redeemed twice"]) {
         let ada = served.browser();
         let away = ada.get(&authorize_path()).await;
         let back = back_path(&away, "code=upstream-code");
         let home = ada.get(&back).await;
-        machine.github.wait_for_request().await;
         let code = parameter(home.location().unwrap(), "code").unwrap();
         served = machine.cut_power(served);
         let again = ada.moved_to(served.http()).get(&back).await;
         assert_eq!(again.status, 400, "{again:?}");
-        machine.github.assert_no_more_requests();
+        assert_eq!(machine.github.calls_to(TOKEN).len(), calls);
 
         let token = served.post("/v1/token", &token_body(&code)).await;
         assert_eq!(token.status, 200, "{token:?}");
         let token = token.json()["access_token"].as_str().unwrap().to_owned();
         served = machine.cut_power(served);
         let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
-        read.is_json(200, &profile());
+        read.is_json(200, &adas_profile());
 
         if end == "revoked" {
             let revoked = with_token(&served, Method::POST, "/v1/revoke", &token).await;
@@ -153,5 +143,78 @@ async fn every_acknowledged_step_among_unfinished_ones_survives_a_power_cut() {
     let served = machine.cut_power(served);
     for key in acknowledged {
         result(&served, key).await.is_json(200, &pending());
+    }
+}
+
+const FORGETFUL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/it/store_failures/forgetful.c"
+);
+
+/// A machine with a disk that keeps synced data only.
+struct Machine {
+    installation: Installation,
+    github: FakeProvider,
+    library: PathBuf,
+    disk: PathBuf,
+}
+
+impl Machine {
+    async fn new() -> Self {
+        let installation = Installation::new();
+        let [library, disk] = ["forgetful.so", "disk"].map(|name| installation.scratch.file(name));
+        std::fs::create_dir(&disk).unwrap();
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+            .args([library.as_os_str(), FORGETFUL.as_ref()])
+            .status()
+            .expect("a C compiler, which builds SQLite, too");
+        assert!(built.success());
+        Self {
+            github: FakeProvider::start_slow_github().await,
+            installation,
+            library,
+            disk,
+        }
+    }
+
+    /// Makes the files that `program` writes to the machine's folder files on the disk.
+    fn with_disk(&self, mut program: Command) -> Command {
+        program
+            .env("LD_PRELOAD", &self.library)
+            .env("FORGETFUL_FOLDER", self.folder())
+            .env("FORGETFUL_DISK", &self.disk);
+        program
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.installation.scratch.file(".").canonicalize().unwrap()
+    }
+
+    /// Starts the broker on the files of the disk.
+    fn start(&self) -> BrokerProcess {
+        let BrokerCommand(program) = self.installation.serve_at(&self.github);
+        BrokerProcess::start(BrokerCommand(self.with_disk(program)))
+    }
+
+    /// Cuts the power and starts the broker again, without the data that it had not
+    /// synced.
+    fn cut_power(&self, served: BrokerProcess) -> BrokerProcess {
+        served.kill();
+        self.installation.scratch.remove_all("broker.db");
+        for (name, bytes) in self.on_disk("broker.db") {
+            std::fs::write(self.installation.scratch.file(&name), bytes).unwrap();
+        }
+        self.start()
+    }
+
+    /// The files on the disk whose names begin with `start`.
+    fn on_disk(&self, start: &str) -> Vec<(String, Vec<u8>)> {
+        let names = std::fs::read_dir(&self.disk).unwrap();
+        names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(start))
+            .map(|name| (name.clone(), std::fs::read(self.disk.join(name)).unwrap()))
+            .collect()
     }
 }

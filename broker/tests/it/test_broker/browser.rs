@@ -1,13 +1,32 @@
-//! testkit's browser, for tests that name a broker's paths and look at each response.
+//! The client of a test broker, which checks the headers of every response, and testkit's
+//! browser, for tests that name a broker's paths and look at each response.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use testkit::browser;
 use testkit::http::{Http, Response};
 
-use super::{TestBroker, parameter};
+use super::requests::back_path;
 
-/// A page of the consumer at [`super::CALLBACK`].
+/// A client of a broker with this base URL that listens at `address`. Besides what
+/// testkit checks, every response must carry the headers that all of the broker's do.
+pub(crate) fn checked_http(base_url: &str, address: impl Display) -> Http {
+    let http = Http::at(base_url).listening_at(address);
+    http.with_observer(|_, _, response| check_headers(response))
+}
+
+#[track_caller]
+pub(super) fn check_headers(response: &Response) {
+    // The confirmation page has policies of its own.
+    if String::from_utf8_lossy(&response.body).contains("data-question=\"relay\"") {
+        response.has_common_headers();
+    } else {
+        response.has_security_headers();
+    }
+}
+
+/// A page of the consumer at `CALLBACK`.
 const CONSUMER_PAGE: &str = "https://app.example/";
 
 /// A browser of one broker. It stays where it is sent, except that it follows the
@@ -138,17 +157,4 @@ impl Browser {
         response.headers.insert("location", target);
         response
     }
-}
-
-/// The path of the provider's callback for the upstream login that `redirect` began.
-pub(crate) fn back_path(redirect: &Response, query: &str) -> String {
-    let url = redirect.location().unwrap();
-    let state = parameter(url, "state").unwrap();
-    format!("/callback/github?{query}&state={state}")
-}
-
-/// Ada signs in through the clean flow, with key `n`. Returns the last redirect.
-pub(crate) async fn sign_in(broker: &TestBroker, n: u8) -> Response {
-    let (browser, back) = broker.at_provider(n).await;
-    browser.get(&back).await
 }

@@ -1,21 +1,46 @@
-//! The requests of Ada's backend, and her authorization requests.
+//! Ada: her profile, the requests of her backend, and her authorization requests.
 
 use std::sync::LazyLock;
 
-use contract::Digest;
+use contract::{Digest, Profile, Provider, Subject};
 use serde_json::Value;
 use testkit::backend::Backend;
 use testkit::fresh;
-use testkit::http::Http;
+use testkit::http::{Http, Response};
 use testkit::leak_check::MARK;
 
-use super::{ADA_SECRET, BASE, CALLBACK};
+/// The base URL of every broker that is not configured otherwise; it listens elsewhere.
+pub(crate) const BASE: &str = "http://127.0.0.1:8000";
+
+pub(crate) const ADA_SECRET: &str = "LeakMark-Ada-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const BOB_SECRET: &str = "LeakMark-Bob-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+pub(crate) const LOCAL_CALLBACK: &str = "http://localhost:3000/cb";
+pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
+
+pub(crate) fn ada() -> Profile {
+    Profile {
+        subject: Subject::of(Provider::GitHub, "583231"),
+        provider: Provider::GitHub,
+        provider_subject: "583231".to_owned(),
+        name: Some("Ada Lovelace".to_owned()),
+        username: Some("ada".to_owned()),
+        email: Some("ada@mail.example".to_owned()),
+        email_verified: true,
+        avatar_url: None,
+    }
+}
+
+/// Her profile as JSON.
+pub(crate) fn adas_profile() -> Value {
+    serde_json::to_value(ada()).unwrap()
+}
 
 /// Makes bodies; it sends nothing.
-static ADA: LazyLock<Backend> = LazyLock::new(|| ada(Http::at(BASE)));
+static ADA: LazyLock<Backend> = LazyLock::new(|| backend(Http::at(BASE)));
 
 /// Ada's backend, which sends by `http`.
-pub(super) fn ada(http: Http) -> Backend {
+pub(super) fn backend(http: Http) -> Backend {
     Backend {
         http,
         client_id: "prj_ada".to_owned(),
@@ -85,10 +110,34 @@ pub(crate) fn authorize_path() -> String {
     authorize_with(&authorize_query())
 }
 
+/// The query of a valid authorization request with one parameter set, or left out.
+pub(crate) fn query_with(name: &'static str, value: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut query = authorize_query();
+    query.retain(|(own, _)| *own != name);
+    query.extend(value.map(|value| (name, value.to_owned())));
+    query
+}
+
 /// A parameter of a URL's query.
 pub(crate) fn parameter(url: &str, name: &str) -> Option<String> {
     let url = url::Url::parse(url).unwrap();
     let mut parameters = url.query_pairs();
     let found = parameters.find(|(known, _)| known == name);
     found.map(|(_, value)| value.into_owned())
+}
+
+/// The path of the authorization URL of a login that was started.
+#[track_caller]
+pub(crate) fn authorization_path(response: &Response, base_url: &str) -> String {
+    assert_eq!(response.status, 200, "{response:?}");
+    let url = response.json()["authorization_url"].clone();
+    let path = url.as_str().unwrap().strip_prefix(base_url);
+    path.unwrap().to_owned()
+}
+
+/// The path of the provider's callback for the upstream login that `redirect` began.
+pub(crate) fn back_path(redirect: &Response, query: &str) -> String {
+    let url = redirect.location().unwrap();
+    let state = parameter(url, "state").unwrap();
+    format!("/callback/github?{query}&state={state}")
 }

@@ -5,10 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
-use super::{
-    ACCESS_TOKEN, DISCOVERY, EMAILS, FakeProviders, KEYS, OUR_SECRET, Reply, TOKEN, USER,
-    legacy_error,
-};
+use super::{FakeProviders, legacy_error};
+use crate::fake_provider::{ACCESS_TOKEN, DISCOVERY, EMAILS, KEYS, OUR_SECRET, Reply, TOKEN, USER};
 use crate::test_broker::{CALLBACK, authorize_path, parameter};
 
 // Threats: A11.

@@ -5,9 +5,10 @@ use contract::Provider::Google;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
-use super::{
-    ACCESS_TOKEN, FakeProvider, FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, jwk,
-    key_set, signing_key, token, token_signed_by,
+use super::{FakeProviders, StartedLogin, adas_claims};
+use crate::fake_provider::{
+    ACCESS_TOKEN, CERTIFICATE_KEY, FakeProvider, KEY_ONE, KEY_TWO, jwk, key_set, signing_key,
+    token, token_signed_by,
 };
 
 fn right_header() -> Value {
@@ -145,7 +146,7 @@ async fn b16_no_algorithm_but_rs256_counts() {
     // The public key, used as a shared secret.
     let public = jwk("one", KEY_ONE);
     let secret = |text: &str| EncodingKey::from_secret(text.as_bytes());
-    let curve = EncodingKey::from_ec_pem(include_bytes!("keys/tls-key.pem")).unwrap();
+    let curve = EncodingKey::from_ec_pem(CERTIFICATE_KEY.as_bytes()).unwrap();
     for (name, key, algorithm) in [
         ("HS256", secret(&public.to_string()), Algorithm::HS256),
         (

@@ -4,9 +4,10 @@
 use contract::Provider::Google;
 use serde_json::json;
 
-use super::{
-    DISCOVERY, FakeProviders, KEY_ONE, KEY_TWO, KEYS, LegacyResult, Reply, StartedLogin, TOKEN,
-    adas_claims, discovery_document, jwk, key_set, signing_key, token, token_signed_by,
+use super::{FakeProviders, LegacyResult, StartedLogin, adas_claims};
+use crate::fake_provider::{
+    DISCOVERY, KEY_ONE, KEY_TWO, KEYS, Reply, TOKEN, discovery_document, jwk, key_set, signing_key,
+    token, token_signed_by,
 };
 use crate::test_broker::all;
 

@@ -1,13 +1,18 @@
-//! `broker check --online`: its calls, its report and its advice.
+//! What an operator sees of the providers: the calls, the report and the advice of
+//! `broker check --online`, and in the log a provider that refuses our own client
+//! credentials.
 
+use contract::Provider::{GitHub, Google};
+use serde_json::json;
 use tokio::task::spawn_blocking;
 
-use super::{
-    DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, discovery_document, jwk,
-    key_set,
+use crate::fake_provider::{
+    DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, TOKEN, discovery_document,
+    jwk, key_set,
 };
-use crate::command::{BrokerCommand, CommandOutput};
-use crate::scratch::Scratch;
+use crate::installation::{Installation, Scratch};
+use crate::process::{BrokerCommand, CommandOutput};
+use crate::test_broker::{authorize_path, parameter};
 
 /// Runs the command against these providers, with `more` lines under `[upstream]`.
 async fn check(
@@ -45,8 +50,10 @@ fn failed(output: &CommandOutput, text: &str) {
 }
 
 async fn working_providers() -> (FakeProvider, FakeProvider) {
-    let (google, github) = (FakeProvider::start().await, FakeProvider::start().await);
-    google.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
+    let (google, github) = (
+        FakeProvider::start_google().await,
+        FakeProvider::start().await,
+    );
     google.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)]));
     (google, github)
 }
@@ -131,4 +138,51 @@ async fn b12_the_proxy_of_the_environment_is_used_only_if_it_is_configured() {
     assert_eq!(output.code, Some(1));
     let calls = proxy.calls();
     assert!(calls[0].line.contains(&google.url()), "{calls:?}");
+}
+
+/// The statuses with which a provider may refuse our credentials.
+const REFUSING: [u16; 8] = [200, 400, 401, 403, 404, 422, 429, 503];
+
+#[tokio::test]
+async fn wrong_client_credentials_are_an_error_in_the_log_without_a_secret() {
+    let (google, github) = (
+        FakeProvider::start_google().await,
+        FakeProvider::start().await,
+    );
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[
+        ("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "us"),
+        ("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", OUR_SECRET),
+        ("BROKER_UPSTREAM__GOOGLE__ISSUER", &google.url()),
+        ("BROKER_UPSTREAM__GITHUB__CLIENT_SECRET", OUR_SECRET),
+        ("BROKER_UPSTREAM__GITHUB__WEB_URL", &github.url()),
+        ("BROKER_UPSTREAM__GITHUB__API_URL", &github.url()),
+    ]);
+    let refusals = [
+        (GitHub, &github, "incorrect_client_credentials"),
+        (Google, &google, "invalid_client"),
+    ];
+    for status in REFUSING {
+        for (provider, server, error) in refusals {
+            let body = json!({ "error": error }).to_string();
+            server.set_reply(TOKEN, Reply::of(status, "application/json", body));
+            let (browser, own) = (broker.browser(), provider.as_str());
+            let path = authorize_path().replace("github", own);
+            let back = browser.to_provider(&path).await.replace("github", own);
+            let returned = browser.get(&back).await;
+            let error = parameter(returned.location().unwrap(), "error");
+            assert_eq!(error.as_deref(), Some("provider_unavailable"), "{status}");
+        }
+    }
+    let log = broker.kill();
+    for (provider, ..) in refusals {
+        let names = format!("upstream.{provider}.client_id and .client_secret");
+        let errors = log.lines().filter(|line| line.contains(&names));
+        let errors = errors.filter(|line| line.contains("ERROR"));
+        assert_eq!(errors.count(), REFUSING.len(), "{log}");
+    }
+    assert!(
+        !log.contains(OUR_SECRET) && !log.contains("upstream-code"),
+        "{log}"
+    );
 }

@@ -5,7 +5,8 @@
 use contract::Provider::GitHub;
 use serde_json::{Value, json};
 
-use super::{EMAILS, FakeProviders, Reply, USER, adas_claims, adas_github_user, token};
+use super::{FakeProviders, adas_claims};
+use crate::fake_provider::{EMAILS, Reply, USER, adas_github_user, token};
 
 /// The profile that the code of a legacy login leads to.
 async fn profile(providers: &FakeProviders, login: Result<String, String>) -> Value {

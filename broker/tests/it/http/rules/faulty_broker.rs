@@ -13,11 +13,11 @@ use serde_json::Value;
 use testkit::http::Response;
 
 use super::Row;
+use crate::file_broker::BrokerWithOutages;
 use crate::http::overload::first_refusal;
-use crate::http::store_outage::BrokerWithOutages;
-use crate::scratch::Scratch;
+use crate::installation::Scratch;
 use crate::test_broker::{
-    Browser, TestBroker, all, authorize_path, authorize_query, authorize_with, result_body,
+    Browser, TestBroker, all, authorize_path, authorize_with, query_with, result_body,
     session_body, state, token_body, with,
 };
 
@@ -156,10 +156,8 @@ impl FaultyBroker {
 
     /// Sends an authorization request with `value` for one parameter.
     pub(super) async fn authorize_with(&self, name: &'static str, value: &str) -> Response {
-        let mut query = authorize_query();
-        query.retain(|(own, _)| *own != name);
-        query.push((name, value.to_owned()));
-        self.browser().get(&authorize_with(&query)).await
+        let path = authorize_with(&query_with(name, Some(value)));
+        self.browser().get(&path).await
     }
 
     /// Sends an authorization request with this `Cookie` header.

@@ -1,0 +1,368 @@
+//! What operators see of a login: the audit events, under one id; their lines in the
+//! program's log, in both formats; and the program's metrics.
+
+use broker::audit::{Event, Step};
+use contract::{ClientId, Rule};
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::http::{Http, Response};
+
+use crate::fake_provider::FakeProvider;
+use crate::installation::Installation;
+use crate::process::{BrokerCommand, BrokerProcess};
+use crate::test_broker::{
+    ADA_SECRET, CALLBACK, TestBroker, authorize_path, session_body, state, token_body, verifier,
+    with,
+};
+
+/// An event as a line: sender, receiver, operation, status, steps and rule.
+fn line(event: &Event) -> String {
+    let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
+    let (from, to) = (event.from.name(), event.to.name());
+    let status = event.status.unwrap_or_default();
+    let rule = event.rule.map_or("", Rule::id);
+    let line = format!(
+        "{from} to {to}: {} {status} [{}] {rule}",
+        event.operation,
+        steps.join(" ")
+    );
+    line.trim_end().to_owned()
+}
+
+fn lines(events: &[Event]) -> Vec<String> {
+    let mut lines: Vec<_> = events.iter().map(line).collect();
+    // Two concurrent calls may end in either order.
+    for calls in lines.chunk_by_mut(|one, next| [one, next].iter().all(|it| is_of_api(it))) {
+        calls.sort();
+    }
+    lines
+}
+
+fn is_of_api(line: &str) -> bool {
+    line.starts_with("broker to github: GET ")
+}
+
+/// The upstream calls of a callback from GitHub.
+const CALLS: [&str; 3] = [
+    "broker to github: POST token 200 []",
+    "broker to github: GET user 200 []",
+    "broker to github: GET user emails 200 []",
+];
+
+#[tokio::test]
+async fn a_clean_login_is_logged_step_by_step_under_one_id() {
+    let broker = TestBroker::start().await;
+    broker.sign_in(1).await;
+    broker.result(1).await;
+    broker.result(1).await;
+    let events = broker.events();
+    let expected = [
+        "consumer to broker: POST /v1/login/session 200 [opened]",
+        "browser to broker: GET /login/{handle} 303 [bound]",
+    ]
+    .into_iter()
+    .chain(CALLS)
+    .chain([
+        "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed completed]",
+        "consumer to broker: POST /v1/login/result 200 [result_consumed]",
+        "consumer to broker: POST /v1/login/result 400 [] result.once",
+    ]);
+    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
+    let login = events[0].login.clone();
+    assert!(login.is_some());
+    for event in &events {
+        assert_eq!(event.login, login, "{}", event.operation);
+        assert_eq!(event.project.as_ref().unwrap().as_str(), "prj_ada");
+    }
+    // An upstream call has the id of its request, and precedes it.
+    let callback = &events[2 + CALLS.len()].request_id;
+    let is_its_own = |call: &Event| call.request_id == *callback;
+    assert!(events[2..2 + CALLS.len()].iter().all(is_its_own));
+}
+
+#[tokio::test]
+async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    broker.profile(&token).await;
+    broker.revoke(&token).await;
+    broker.profile(&token).await;
+    let events = broker.events();
+    let expected = ["browser to broker: GET /authorize 303 []"]
+        .into_iter()
+        .chain(CALLS)
+        .chain([
+            "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed code_issued]",
+            "consumer to broker: POST /v1/token 200 [code_redeemed]",
+            "consumer to broker: GET /v1/profile 200 []",
+            "consumer to broker: POST /v1/revoke 200 [token_revoked]",
+            "consumer to broker: GET /v1/profile 401 [] bearer.ended",
+        ]);
+    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
+    let login = events[0].login.clone();
+    assert!(login.is_some());
+    for event in events {
+        assert_eq!(event.login, login, "{}", event.operation);
+        // A revocation reads nothing: it does not learn whose token it was.
+        let expected = (event.operation != "POST /v1/revoke").then_some("prj_ada");
+        let project = event.project.as_ref().map(ClientId::as_str);
+        assert_eq!(project, expected, "{}", event.operation);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_at_or_before_the_provider_is_logged_with_its_rule_and_cause() {
+    let broker = TestBroker::start().await;
+    let (browser, back) = broker.at_provider_in_legacy().await;
+    let denied = back.replace("code=upstream-code", "error=access_denied");
+    browser.get(&denied).await;
+    let event = broker.events().pop().unwrap();
+    assert_eq!(event.rule, Some(Rule::UpstreamDenied));
+    assert!(event.why.is_some());
+    assert_eq!(event.steps, [Step::UpstreamLoginConsumed]);
+
+    let unreachable = authorize_path().replace("github", "google");
+    broker.get(&unreachable).await;
+    let events = broker.events();
+    let events = &events[events.len() - 2..];
+    assert_eq!(
+        lines(events),
+        [
+            "broker to google: GET discovery 0 [] upstream.unavailable",
+            "browser to broker: GET /authorize 303 [] upstream.unavailable",
+        ]
+    );
+    assert_eq!(events[0].status, None);
+    assert_eq!(events[0].why, events[1].why);
+}
+
+#[tokio::test]
+async fn a_json_line_contains_the_audit_event() {
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[("BROKER_LOG__FORMAT", "json")]);
+    let first = broker.session(1).await;
+    let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
+    assert_eq!(opened["target"], "audit");
+    let again = broker.session(1).await;
+    let refused: Value = serde_json::from_str(&broker.logged("session_key.fresh")).unwrap();
+    let happened = Rule::SessionKeyFresh.happened();
+    for (line, response, status, committed) in
+        [(&opened, first, 200, true), (&refused, again, 400, false)]
+    {
+        let fields = &line["fields"];
+        for (name, value) in [
+            ("request_id", json!(response.header("x-request-id"))),
+            ("operation", json!("POST /v1/login/session")),
+            ("from", json!("consumer")),
+            ("to", json!("broker")),
+            ("status", json!(status)),
+            ("committed", json!(committed)),
+            ("project", json!("prj_ada")),
+            // The lines of one login are tied together.
+            ("login", opened["fields"]["login"].clone()),
+        ] {
+            assert_eq!(fields[name], value, "{name} of {line}");
+        }
+    }
+    assert!(opened["fields"]["login"].is_string());
+    assert_eq!(refused["fields"]["happened"], happened);
+}
+
+#[tokio::test]
+async fn a_readable_line_contains_the_audit_event() {
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[("BROKER_LOG__FORMAT", "readable")]);
+    broker.session(1).await;
+    let opened = broker.logged("POST /v1/login/session  200 opened");
+    let refused = broker.session(1).await;
+    let request = format!("request={}", refused.header("x-request-id").unwrap());
+    let line = broker.logged(&request);
+    for part in [
+        "consumer → broker POST /v1/login/session  400",
+        Rule::SessionKeyFresh.happened(),
+        "session_key.fresh",
+    ] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    let login = |line: &str| line.split(' ').nth(1).unwrap().to_owned();
+    assert_eq!(login(&line), login(&opened));
+    let serving = broker.logged("Serving");
+    for part in ["Google off, GitHub on", "1 project ", "Ctrl-C stops"] {
+        assert!(serving.contains(part), "{part} in {serving}");
+    }
+}
+
+/// An attacker who sends authorization URLs to many users is noticed; no visit is
+/// refused.
+// Threats: M7.
+#[tokio::test]
+async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
+    let installation = Installation::new();
+    let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
+    let broker = installation.serve_with(&[(limit, "2")]);
+    let visit = async |key: u8, page: &str| {
+        let path = broker.login(key).await;
+        let request = broker
+            .request(Method::GET, &path)
+            .header("Sec-Fetch-Site", "cross-site")
+            .header("Sec-Fetch-Mode", "navigate")
+            .header("Sec-Fetch-Dest", "document");
+        request.header("Referer", page).send().await.status
+    };
+    let alarm = "more sign-ins begin elsewhere";
+    let alarms = |log: &str| log.lines().filter(|line| line.contains(alarm)).count();
+    let own = format!("{CALLBACK}/page");
+    for key in 0..5 {
+        assert_eq!(visit(key, &own).await, 303);
+    }
+    for key in 5..12 {
+        assert_eq!(visit(key, "https://evil.example/").await, 200);
+    }
+    broker.get("/nowhere").await;
+    broker.logged("(no route)");
+    let log = broker.kill();
+    assert_eq!(alarms(&log), 1, "{log}");
+    let line = log.lines().find(|line| line.contains(alarm)).unwrap();
+    let before = log.split(line).next().unwrap();
+    assert_eq!(before.matches("(foreign)").count(), 2, "{log}");
+    for part in ["ERROR", "prj_ada", "foreign"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+}
+
+/// A flood must not fill the log.
+#[tokio::test]
+async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
+    let installation = Installation::new();
+    let broker = installation.serve_with(&[
+        ("BROKER_LIMITS__LIVE_SESSIONS", "1"),
+        ("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1"),
+    ]);
+    broker.session(1).await;
+    let guess = with(session_body(1), "client_secret", "hunter2");
+    assert_eq!(broker.post("/v1/login/session", &guess).await.status, 401);
+    for key in 2..12 {
+        assert_eq!(broker.session(key).await.status, 429);
+        assert_eq!(broker.post("/v1/login/session", &guess).await.status, 429);
+    }
+    broker.get("/nowhere").await;
+    broker.logged("(no route)");
+    let log = broker.kill();
+    for part in ["limits.live_sessions", "wrong secrets come too often"] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(part)).collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        assert!(lines[0].contains("ERROR"), "{log}");
+    }
+    for silent in ["session.quota", "client.rate_limit", "  429", "hunter2"] {
+        assert!(!log.contains(silent), "{silent} in {log}");
+    }
+}
+
+/// A broker with metrics, and their URL.
+fn with_metrics(broker: BrokerCommand) -> (BrokerProcess, String) {
+    let broker = BrokerProcess::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
+    let line = broker.logged("serving metrics");
+    let (_, address) = line.rsplit_once("address=").unwrap();
+    let url = format!("http://{address}/metrics");
+    (broker, url)
+}
+
+async fn read(url: &str) -> Response {
+    Http::new().get(url).send().await
+}
+
+// Threats: M7.
+#[tokio::test]
+async fn metrics_count_and_time_what_happens_and_contain_no_value_from_a_request() {
+    let (installation, github) = (Installation::new(), FakeProvider::start_github().await);
+    // Port 1 of loopback: closed on any sane machine.
+    let broker = installation
+        .serve_at(&github)
+        .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
+        .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
+        .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
+    let (broker, url) = with_metrics(broker);
+    for _ in 0..2 {
+        let returned = broker.coming_back("code=upstream-code").await;
+        assert_eq!(returned.send().await.status, 303);
+    }
+    let declined = broker.coming_back("error=access_denied").await;
+    assert_eq!(declined.send().await.status, 303);
+    let unknown_client = with(session_body(1), "client_id", "prj_nobody");
+    let session = broker.post("/v1/login/session", &unknown_client).await;
+    session.is_refusal(401);
+    broker.session(1).await;
+    broker.session(1).await.is_refusal(400);
+    broker.get("/a-path-of-mine?a=query").await.is_refusal(404);
+    broker.get("/login/a-handle-of-mine").await;
+    broker.post("/v1/token", &token_body(&verifier())).await;
+    for provider in ["google", "nobody"] {
+        let path = authorize_path().replace("github", provider);
+        assert_eq!(broker.get(&path).await.status, 303);
+    }
+
+    let metrics = read(&url).await;
+    assert_eq!(metrics.status, 200);
+    assert_eq!(
+        metrics.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    let lines = r#"
+        broker_logins_total{provider="github",outcome="succeeded"} 2
+        broker_logins_total{provider="github",outcome="upstream.denied"} 1
+        broker_logins_total{provider="google",outcome="upstream.unavailable"} 1
+        broker_upstream_calls_total{provider="google",operation="GET discovery",outcome="upstream.unavailable"} 1
+        broker_refusals_total{rule="provider.known"} 1
+        broker_visits_total{provenance="no_metadata"} 5
+        broker_steps_total{step="upstream_login_consumed"} 3
+        broker_steps_total{step="code_issued"} 2
+        broker_steps_total{step="opened"} 1
+        broker_refusals_total{rule="client.recognised"} 1
+        broker_refusals_total{rule="session_key.fresh"} 1
+        broker_refusals_total{rule="handle.known"} 1
+        broker_requests_total{operation="POST /v1/login/session",status="401"} 1
+        broker_requests_total{operation="GET (no route)",status="404"} 1
+        broker_upstream_calls_total{provider="github",operation="POST token",outcome="2xx"} 2
+        broker_upstream_call_seconds_count{provider="github",operation="POST token"} 2
+        broker_store_step_seconds_count{step="consume_upstream_login"} 3
+        broker_store_step_seconds_count{step="issue"} 2
+        broker_store_step_seconds_count{step="open"} 2
+    "#;
+    let text = metrics.text();
+    for line in lines.trim().lines().map(str::trim) {
+        assert!(text.lines().any(|it| it == line), "{line}\nin\n{text}");
+    }
+    let sent = "prj_ada upstream-code a-path-of-mine query a-handle-of-mine gho_token Lovelace";
+    let (state, verifier) = (state(), verifier());
+    for sent in sent.split(' ').chain([ADA_SECRET, &state, &verifier]) {
+        assert!(!text.contains(sent), "{sent}\nin\n{text}");
+    }
+    assert!(text.contains("\nbroker_delay_seconds "));
+    assert!(text.ends_with("# EOF\n"), "{metrics:?}");
+}
+
+#[tokio::test]
+async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
+    let installation = Installation::new();
+    let (broker, url) = with_metrics(BrokerCommand::with("serve", &installation.config));
+    broker.get("/metrics").await.is_refusal(404);
+    let providers = url.replace("/metrics", "/api/providers");
+    assert_eq!(read(&providers).await.status, 404);
+    broker.terminate();
+    assert_eq!(broker.ended(), Some(0));
+}
+
+#[test]
+fn a_taken_operator_port_fails_with_one_line() {
+    let installation = Installation::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let broker =
+        BrokerCommand::with("serve", &installation.config).env("BROKER_OPERATOR__BIND", &address);
+    let output = broker.output();
+    assert_eq!(output.code, Some(1));
+    let line = format!("broker: cannot listen on {address}: ");
+    let last = output.err.lines().last().unwrap();
+    assert!(last.starts_with(&line), "{}", output.err);
+    assert!(last.ends_with("BROKER_OPERATOR__BIND"), "{}", output.err);
+}

@@ -1,0 +1,357 @@
+//! The clean callback flow: `POST /v1/login/session` and `GET /api/providers`; the visit of
+//! `GET /login/{handle}`; the fragment of an address, which a browser keeps over every
+//! redirect without one of its own; `POST /v1/login/result`.
+
+use reqwest::Method;
+use serde_json::json;
+use testkit::http::Response;
+
+use crate::test_broker::{
+    BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile,
+    authorize_path, back_path, key, result_body, session_body, state, with,
+};
+
+// Threats: A11.
+#[tokio::test]
+async fn an_authorization_url_is_the_base_url_and_a_handle() {
+    let broker = TestBroker::start().await;
+    let response = broker.post("/v1/login/session", &session_body(1)).await;
+    let url = response.json()["authorization_url"].clone();
+    let url = url.as_str().unwrap();
+    let expected = format!(r#"{{"authorization_url":"{url}","expires_in":600}}"#);
+    response.is(200, &expected);
+    let handle = url.strip_prefix(&format!("{BASE}/login/")).unwrap();
+    assert_eq!(handle.len(), 43);
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    assert!(handle.bytes().all(is_base64url), "{handle}");
+    assert_ne!(broker.session(2).await, format!("/login/{handle}"));
+}
+
+// Threats: A31, A32, CVE-2026-40575.
+#[tokio::test]
+async fn no_header_changes_the_authorization_url() {
+    let broker = TestBroker::start().await;
+    for (n, (name, value)) in (1..).zip([
+        ("Host", "evil.test"),
+        ("X-Forwarded-Host", "evil.test"),
+        ("X-Forwarded-Proto", "https"),
+        ("Forwarded", "host=evil.test;proto=https"),
+        ("X-Original-URL", "/v1/profile"),
+    ]) {
+        let request = broker.request(Method::POST, "/v1/login/session");
+        let request = request.header(name, value).json(&session_body(n));
+        let url = request.send().await.json()["authorization_url"].clone();
+        let path = url.as_str().unwrap().strip_prefix(BASE);
+        let path = path.unwrap_or_else(|| panic!("{name}: {url}"));
+        let visit = broker.browser().with_header(name, value).get(path).await;
+        let to_provider = visit.location().unwrap();
+        assert!(!to_provider.contains("evil"), "{name}: {to_provider}");
+    }
+}
+
+// Threats: GHSA-7qjx-gp9h-65qj.
+#[tokio::test]
+async fn the_list_of_providers_shows_their_configuration_and_a_disabled_one_starts_nothing() {
+    let github = r#"{"id":"github","configured":true,"enabled":true,"available":true}"#;
+    for (configured, enabled, rule) in [
+        (true, true, "upstream.unavailable"),
+        (true, false, "provider.offered"),
+        (false, false, "provider.offered"),
+    ] {
+        let broker = TestBroker::start_with(|config| {
+            config.upstream.google.as_mut().unwrap().enabled = enabled;
+            config.upstream.google.take_if(|_| !configured);
+        })
+        .await;
+        let expected = format!(
+            r#"[{{"id":"google","configured":{configured},"enabled":{enabled},"available":{enabled}}},{github}]"#
+        );
+        broker.get("/api/providers").await.is(200, &expected);
+
+        let path = authorize_path().replace("github", "google");
+        let returned = broker.browser().get(&path).await;
+        let error = format!("error=provider_unavailable&state={}", state());
+        returned.redirects_to(&format!("{CALLBACK}?{error}#"));
+        assert_eq!(broker.last_rule(), Some(rule));
+        if !enabled {
+            let body = with(session_body(1), "provider", "google");
+            broker.refuses("/v1/login/session", &body, 400, rule).await;
+            // The key is still fresh.
+            broker.session(1).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unreachable_provider_is_unavailable_for_five_minutes() {
+    let broker = TestBroker::start_with(|config| {
+        let github = config.upstream.github.as_mut().unwrap();
+        github.web_url = "http://127.0.0.1:1".parse().unwrap();
+    })
+    .await;
+    let is_available = async |expected: bool| {
+        let providers = broker.get("/api/providers").await.json();
+        assert_eq!(providers[1]["available"], json!(expected));
+    };
+    let (browser, back) = broker.at_provider(1).await;
+    is_available(true).await;
+    browser.get(&back).await.redirects_to(CALLBACK);
+    is_available(false).await;
+    broker.advance_ms(290_000);
+    is_available(false).await;
+    broker.advance_ms(10_000);
+    is_available(true).await;
+}
+
+/// The path of a login whose callback is local, as a plain client needs.
+async fn local_session(broker: &TestBroker) -> String {
+    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+    broker.session_with(&body).await
+}
+
+#[tokio::test]
+async fn an_unknown_handle_is_a_page_with_advice() {
+    let broker = TestBroker::start().await;
+    for handle in ["x", "unknown", &"a".repeat(43)] {
+        let response = broker.browser().get(&format!("/login/{handle}")).await;
+        response.is_refusal_page(404, "handle.known");
+        assert!(response.text().contains("Start again"), "{response:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_bound_browser_may_start_another_upstream_login() {
+    let broker = TestBroker::start().await;
+    let (browser, path) = (broker.browser(), broker.session(1).await);
+    let first = browser.to_provider(&path).await;
+    let second = browser.to_provider(&path).await;
+    assert_ne!(first, second);
+    // The first of the two that completes decides.
+    let denied = second.replace("code=upstream-code", "error=access_denied");
+    browser.get(&denied).await.redirects_to(CALLBACK);
+    browser.get(&first).await.redirects_to(CALLBACK);
+    let failed = json!({ "status": "failed", "error": "access_denied" });
+    broker.result(1).await.is_json(200, &failed);
+}
+
+// Threats: V6.
+#[tokio::test]
+async fn a_late_browser_is_redirected_to_the_callback() {
+    let broker = TestBroker::start().await;
+    let (browser, path) = (broker.browser(), broker.session(1).await);
+    for wait_ms in [600_000, 590_000] {
+        broker.advance_ms(wait_ms);
+        browser.get(&path).await.redirects_to(CALLBACK);
+    }
+    broker.advance_ms(10_000);
+    let page = browser.get(&path).await;
+    page.is_refusal_page(404, "handle.known");
+}
+
+// Threats: V6.
+#[tokio::test]
+async fn a_completed_login_redirects_every_browser_to_the_callback() {
+    let broker = TestBroker::start().await;
+    let (browser, path) = (broker.browser(), broker.session(1).await);
+    let back = browser.to_provider(&path).await;
+    browser.get(&back).await;
+    browser.get(&path).await.redirects_to(CALLBACK);
+    broker.browser().get(&path).await.redirects_to(CALLBACK);
+    broker.result(1).await;
+    browser.get(&path).await.redirects_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn a_local_plain_client_can_complete_a_login_and_does_not_bind_it() {
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
+    let curl = broker.plain_client();
+    let curls_back = curl.to_provider(&path).await;
+    let browser = broker.local_browser();
+    let back = browser.to_provider(&path).await;
+    let refused = broker.plain_client().get(&path).await;
+    refused.is_refusal(410);
+    browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
+    assert_eq!(broker.calls_upstream(), 3, "the user signed in");
+    curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
+    let again = broker.plain_client().get(&path).await;
+    again.redirects_to(LOCAL_CALLBACK);
+
+    let broker = TestBroker::start().await;
+    let curl = broker.plain_client();
+    let back = curl.to_provider(&local_session(&broker).await).await;
+    curl.get(&back).await.redirects_to(LOCAL_CALLBACK);
+    assert_eq!(broker.calls_upstream(), 3, "it signed in");
+}
+
+#[tokio::test]
+async fn a_local_client_with_fetch_metadata_or_a_foreign_referrer_must_confirm() {
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
+    let check = async |name: &'static str, value: &'static str, expected: u16| {
+        let client = broker.plain_client().with_header(name, value);
+        assert_eq!(client.get(&path).await.status, expected, "{name}: {value}");
+    };
+    check("User-Agent", "Mozilla/5.0", 303).await;
+    check("Referer", "http://localhost:3000/start", 303).await;
+    check("Referer", "http://127.0.0.1:8000/", 303).await;
+    check("Referer", "http://localhost:3001/", 200).await;
+    check("Referer", "https://evil.test/", 200).await;
+    check("Referer", "not a url", 200).await;
+    check("Sec-Fetch-Site", "none", 200).await;
+    check("sec-fetch-user", "?1", 200).await;
+    check("Sec-Fetch-Dest", "document", 200).await;
+    // Node's fetch sends this header, and no browser sends it alone.
+    check("sec-fetch-mode", "cors", 303).await;
+    // None of them is bound.
+    assert_eq!(broker.local_browser().get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_plain_client_must_confirm_unless_everything_is_local() {
+    // The callback is not local.
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    assert_eq!(broker.plain_client().get(&path).await.status, 200);
+    // The provider is not local.
+    let remote = TestBroker::start_with(|config| {
+        let github = config.upstream.github.as_mut().unwrap();
+        github.web_url = "https://github.com".parse().unwrap();
+    });
+    // The broker is not local.
+    for broker in [remote.await, TestBroker::start_https().await] {
+        let path = local_session(&broker).await;
+        assert_eq!(broker.plain_client().get(&path).await.status, 200);
+    }
+}
+
+/// The URL of `/return`, whose empty fragment replaces the browser's.
+fn return_url() -> String {
+    let callback = "https%3A%2F%2Fapp.example%2Fcb";
+    format!("{BASE}/return?client_id=prj_ada&redirect_uri={callback}#")
+}
+
+/// The response to a browser that navigates to `path` and follows no redirect.
+async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
+    let headers = [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+        ("Referer", "https://app.example/"),
+        ("Cookie", cookies),
+    ];
+    broker.send(Method::GET, path, &headers).await
+}
+
+// Threats: A30.
+#[tokio::test]
+async fn a_login_that_ends_at_its_first_address_removes_the_fragment_before_the_callback() {
+    let broker = TestBroker::start().await;
+    let unreachable = with(session_body(1), "provider", "google");
+    let unreachable = broker.session_with(&unreachable).await;
+    let response = navigate(&broker, &unreachable, "").await;
+    response.redirects_to(&return_url());
+    let expired = broker.session(2).await;
+    broker.advance_ms(600_000);
+    let response = navigate(&broker, &expired, "").await;
+    response.redirects_to(&return_url());
+}
+
+/// The redirect to the provider, or the broker's own page, removed the fragment.
+#[tokio::test]
+async fn a_browser_from_a_provider_or_from_the_brokers_page_is_redirected_without_a_detour() {
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
+    let redirect = browser.get(&broker.session(1).await).await;
+    assert!(redirect.location().unwrap().ends_with('#'));
+    let back = back_path(&redirect, "error=access_denied");
+    let response = navigate(&broker, &back, &browser.cookie_header()).await;
+    response.redirects_to(CALLBACK);
+
+    let cancel = format!("{}/cancel", broker.session(2).await);
+    let pressed = broker
+        .send(Method::POST, &cancel, &[("Origin", BASE)])
+        .await;
+    pressed.redirects_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn return_redirects_to_registered_callbacks_alone() {
+    let broker = TestBroker::start().await;
+    let path = return_url();
+    let path = path.strip_prefix(BASE).unwrap().trim_end_matches('#');
+    broker.get(path).await.redirects_to(CALLBACK);
+    for (change, rule) in [
+        (path.replace("prj_ada", "prj_nobody"), "authorize.client"),
+        (
+            path.replace("app.example", "evil.test"),
+            "redirect_uri.registered",
+        ),
+        (path.replace("cb", "cb%3Fx"), "redirect_uri.registered"),
+        (format!("{path}&client_id=prj_ada"), "authorize.once"),
+    ] {
+        let page = broker.browser().get(&change).await;
+        page.is_refusal_page(400, rule);
+    }
+    let looked = broker.request(Method::HEAD, path).send().await;
+    assert_eq!((looked.status, looked.location()), (200, None));
+}
+
+// Threats: A26.
+#[tokio::test]
+async fn a_login_is_pending_until_it_has_a_result_which_is_read_once() {
+    let broker = TestBroker::start().await;
+    for (n, end, expected) in [
+        (
+            1,
+            "code=upstream-code",
+            json!({ "status": "succeeded", "profile": adas_profile() }),
+        ),
+        (
+            2,
+            "error=access_denied",
+            json!({ "status": "failed", "error": "access_denied" }),
+        ),
+    ] {
+        let (browser, back) = broker.at_provider(n).await;
+        for _ in 0..100 {
+            let response = broker.result(n).await;
+            response.is_json(200, &json!({ "status": "pending" }));
+        }
+        let back = back.replace("code=upstream-code", end);
+        browser.get(&back).await.redirects_to(CALLBACK);
+        broker.result(n).await.is_json(200, &expected);
+        let again = broker.result(n).await;
+        broker.has_refused(&again, 400, "result.once");
+    }
+}
+
+// Threats: A27, CVE-2022-39263.
+#[tokio::test]
+async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
+    let broker = TestBroker::start().await;
+    broker.sign_in(1).await;
+    let good = || result_body(1);
+    let by_bob = json!({
+        "client_id": "prj_bob", "client_secret": BOB_SECRET,
+        "session_key": key(1), "redirect_uri": BOB_CALLBACK,
+    });
+    let elsewhere = "https://other.example/";
+    for (body, rule) in [
+        (with(good(), "client_secret", "wrong"), "client.recognised"),
+        (by_bob, "result.known"),
+        (with(good(), "session_key", key(2)), "result.known"),
+        (
+            with(good(), "redirect_uri", LOCAL_CALLBACK),
+            "result.callback",
+        ),
+        (
+            with(good(), "redirect_uri", elsewhere),
+            "redirect_uri.registered",
+        ),
+        (with(good(), "session_key", "short"), "session_key.pattern"),
+    ] {
+        broker.refuses("/v1/login/result", &body, 400, rule).await;
+    }
+    broker.has_status(1, "succeeded").await;
+}
