@@ -6,12 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::browser::NOBODY;
 use crate::scripted_broker::{
     ACCESS_TOKEN, PROFILE, RESULT, REVOKE, SESSION, TOKEN, ada, failed, ok, pending, refused,
     succeeded, token_answer,
 };
-use crate::test_consumer::TestConsumer;
+use crate::test_consumer::{NOBODY, TestConsumer};
 
 /// A call, its answer, and the outcome for the user: the name of the problem, or the page
 /// that follows a sign-in.

@@ -8,9 +8,8 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use wiremock::ResponseTemplate;
 
-use crate::browser::{Browser, NOBODY};
 use crate::scripted_broker::{ACCESS_TOKEN, PROFILE, REVOKE, TOKEN, ada, grace, ok, refused};
-use crate::test_consumer::{CONSUMER, SECRET, TestConsumer};
+use crate::test_consumer::{Browser, CONSUMER, NOBODY, SECRET, TestConsumer};
 
 #[rocket::async_test]
 async fn a_login_ends_on_the_profile_and_no_page_shows_its_secrets() {

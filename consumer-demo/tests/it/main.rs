@@ -8,19 +8,13 @@
     reason = "a test fails by panicking, its helpers as well"
 )]
 
-mod browser;
 mod scripted_broker;
 mod test_consumer;
 
-mod accounts;
 mod answers;
 mod clean;
-mod command_line;
-mod configuration;
 mod cookies;
-mod forms;
 mod legacy;
 mod pages;
-mod planted;
-mod sockets;
-mod tabs;
+mod program;
+mod requests;

@@ -14,7 +14,6 @@ mod test_stack;
 
 #[cfg(feature = "nginx")]
 mod behind_nginx;
-mod examples;
 mod failures;
 mod secrets_stay_in;
 mod threats;

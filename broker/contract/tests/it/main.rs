@@ -3,10 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-mod openapi;
-mod redirect_uri;
-mod requests;
-mod responses;
-mod rules;
+mod addresses;
+mod bodies;
+mod published;
 mod secrets;
 mod values;

@@ -1,4 +1,4 @@
-//! Secrets: `Debug` redacts each (inside of a request: `openapi.rs`); none has `==`, because only
+//! Secrets: `Debug` redacts each (inside of a request: `published.rs`); none has `==`, because only
 //! its digest or a comparison in constant time may compare it; and none that may be used
 //! only once has `Clone`.
 

@@ -1,17 +1,35 @@
 //! An nginx of a test's own, with the shipped configuration, its own ports and its own
-//! folder.
+//! folder; a stub for a broker, which records nginx's requests and sends a fixed response;
+//! and brokers off loopback, and the nginx in front of them.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 
+use broker::config::Config;
+use broker::cookie_cipher::CookieKey;
+use broker::store::fail_points::FailPoints;
+use broker::store::{self, StoreUrl};
+use broker::{Broker, Dependencies};
+use mock_upstream::{Clock, MockUpstream};
 use rcgen::CertifiedKey;
 use reqwest::{Certificate, ClientBuilder};
+use serde_json::json;
 use tempfile::TempDir;
+use testkit::backend::Backend;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::http::{Http, client_builder};
+use testkit::login::{Flow, Outcome};
+use testkit::server::TestServer;
+use testkit::{fresh, logs};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use testkit::http::{Http, client_builder};
+use crate::broker_parts::{self as parts, UPSTREAM_SECRET};
 
 /// The shipped configuration.
 const SHIPPED: &str = include_str!("../../../../broker/nginx/nginx.conf");
@@ -211,4 +229,182 @@ fn changed(mut configuration: String, changes: &[Change<'_>]) -> String {
         configuration = configuration.replace(shipped, own);
     }
     configuration
+}
+
+/// The response to each request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum StubResponse {
+    /// This, and then it closes the connection.
+    This(&'static str),
+    /// None: it closes the connection.
+    Closes,
+    /// None: it keeps the connection open.
+    Waits,
+}
+
+/// A success without a body.
+pub(crate) const NO_CONTENT: StubResponse =
+    StubResponse::This("HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n");
+
+pub(crate) struct StubBroker {
+    pub(crate) address: SocketAddr,
+    heads: watch::Receiver<Vec<String>>,
+}
+
+impl StubBroker {
+    /// Starts one that sends `answer` to each request.
+    pub(crate) async fn answering(answer: StubResponse) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let listener = listener.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (sender, heads) = watch::channel(Vec::new());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, answer, sender.clone()));
+            }
+        });
+        Self { address, heads }
+    }
+
+    /// The same, and an nginx in front of it.
+    pub(crate) async fn behind_nginx(answer: StubResponse) -> (Self, Nginx) {
+        let broker = Self::answering(answer).await;
+        let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+        (broker, nginx)
+    }
+
+    /// The head of each request, in lower case.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.borrow().clone()
+    }
+
+    /// Waits until it has received this number of requests.
+    pub(crate) async fn wait_for_requests(&self, requests: usize) {
+        let mut heads = self.heads.clone();
+        let received = heads.wait_for(|heads| heads.len() == requests).await;
+        received.expect("it listens");
+    }
+}
+
+async fn serve(mut stream: TcpStream, answer: StubResponse, sender: watch::Sender<Vec<String>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else {
+            return;
+        };
+        head.push(byte);
+    }
+    let head = String::from_utf8_lossy(&head).to_lowercase();
+    sender.send_modify(|heads| heads.push(head));
+    match answer {
+        StubResponse::This(answer) => {
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+        StubResponse::Closes => {}
+        StubResponse::Waits => {
+            let _ = stream.read_u8().await;
+        }
+    }
+}
+
+/// All of them, and a project's backend outside.
+pub(crate) struct ProxiedBrokers {
+    /// Its calls go through nginx.
+    pub(crate) backend: Backend,
+    pub(crate) nginx: Nginx,
+    brokers: Vec<TestServer>,
+    _upstream: MockUpstream,
+}
+
+impl ProxiedBrokers {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| (), &[]).await
+    }
+
+    /// Two brokers that share their store.
+    pub(crate) async fn of_two() -> Self {
+        Self::of(2, |_| (), &[]).await
+    }
+
+    /// One broker, with settings of its own and changes to nginx's.
+    pub(crate) async fn start_with(
+        settings: impl FnOnce(&mut Config),
+        changes: &[Change<'_>],
+    ) -> Self {
+        Self::of(1, settings, changes).await
+    }
+
+    async fn of(count: usize, settings: impl FnOnce(&mut Config), changes: &[Change<'_>]) -> Self {
+        logs::listen();
+        stack::silence_rocket();
+        let ports = Ports::draw();
+        let base_url = format!("https://{NAME}:{}", ports.https().port());
+        let upstream = parts::upstream(&base_url, Clock::system()).await;
+        let mut config = parts::config(
+            &base_url,
+            upstream.google().url(),
+            upstream.github().url(),
+            UPSTREAM_SECRET,
+        );
+        let credentials = json!({
+            "client_id": "behind-nginx",
+            "client_secret": fresh::secret(),
+            "redirect_uris": [format!("{UNSERVED}/behind/nginx")],
+        });
+        let mut backend = Backend::of(&base_url, &credentials);
+        config.cookie_keys = vec![CookieKey::from_random(&[42; 32])];
+        config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
+        config.projects = vec![parts::project(&backend, &[&backend.callback])];
+        settings(&mut config);
+        let brokers = launch(count, &config).await;
+        let nginx = Nginx::start(ports, &addresses(&brokers), changes);
+        backend.http = nginx.http();
+        Self {
+            backend,
+            nginx,
+            brokers,
+            _upstream: upstream,
+        }
+    }
+
+    /// The addresses of the brokers.
+    pub(crate) fn brokers(&self) -> Vec<SocketAddr> {
+        addresses(&self.brokers)
+    }
+
+    /// A browser that finds the broker behind its nginx.
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::with_http(self.backend.http.clone())
+    }
+
+    /// Ends nginx, and returns what it wrote.
+    pub(crate) fn stop(self) -> NginxLogs {
+        self.nginx.stop()
+    }
+
+    /// A whole login by `flow`.
+    pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
+        let started = flow.start(&self.backend, provider).await;
+        let end = self.browser().follow(started.url()).await;
+        started.outcome(&self.backend, &end.url).await
+    }
+}
+
+/// `count` brokers that share a store, as with a shared database.
+async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
+    let store = store::open(&StoreUrl::SqliteMemory, FailPoints::default()).expect("a store");
+    let mut brokers = Vec::new();
+    for _ in 0..count {
+        let dependencies = Dependencies {
+            store: Some(Arc::clone(&store)),
+            ..Dependencies::default()
+        };
+        let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
+        brokers.push(TestServer::launch(broker.rocket()).await);
+    }
+    brokers
+}
+
+fn addresses(brokers: &[TestServer]) -> Vec<SocketAddr> {
+    brokers.iter().map(|it| it.address).collect()
 }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use testkit::login::{FLOWS, GITHUB};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -13,10 +14,7 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::nginx::{NAME, Nginx};
-use super::proxied_brokers::ProxiedBrokers;
-use super::stub_broker::{StubBroker, StubResponse};
-use testkit::login::{FLOWS, GITHUB};
+use super::nginx::{NAME, Nginx, ProxiedBrokers, StubBroker, StubResponse};
 
 /// A way to hold a connection without finishing a request.
 #[derive(Clone, Copy)]
