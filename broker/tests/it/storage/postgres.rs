@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use broker::store::StoreUrl;
+use broker::store::{Store, StoreUrl};
 use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
 use testkit::postgres::bouncer::Bouncer;
@@ -233,7 +233,7 @@ async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once(
         let url = schema.url().parse().unwrap();
         let open = |_| broker::store::open(&url, FailPoints::NONE).unwrap();
         let brokers: Vec<_> = (0..3).map(open).collect();
-        for ready in join_all(brokers.iter().map(|broker| broker.ready())).await {
+        for ready in join_all(brokers.iter().map(Store::ready)).await {
             ready.unwrap();
         }
         let versions = schema.count("SELECT count(*) FROM broker_schema").await;

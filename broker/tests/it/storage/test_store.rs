@@ -4,7 +4,6 @@
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::test_broker::ada;
@@ -23,7 +22,7 @@ use contract::{
 };
 
 /// A store as several callers share it.
-pub(crate) type SharedStore = Arc<dyn Store>;
+pub(crate) type SharedStore = Store;
 
 /// A database of one engine, empty at first.
 #[async_trait]
