@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum as _};
 use consistency::ReplicaArgs;
 use tokio::runtime::{Builder, Runtime};
 
@@ -14,10 +14,10 @@ use crate::load::login::Login;
 use crate::measurements::Measurement;
 use crate::programs::ProgramArgs;
 use crate::progress::Progress;
-use crate::report::{Table, publish};
-use crate::servers::{bare_rocket, floor_hops};
-use crate::setup::Setup;
-use crate::size::Size;
+use crate::publish;
+use crate::report::Table;
+use crate::servers::floors;
+use crate::setup::{Setup, Size};
 
 /// Measure the cost of the broker: each figure beside a floor, in the same rounds.
 ///
@@ -39,8 +39,8 @@ struct RunArgs {
     /// Try it at small sizes: the figures mean nothing
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Measure growth at its full size: a million sessions, 100,000 users a minute, a month
-    /// of a thousand logins an hour; within an hour
+    /// Measure growth at its full size: a million sessions, a month of a thousand logins an
+    /// hour; within an hour
     #[arg(long)]
     full: bool,
     #[command(flatten)]
@@ -102,12 +102,12 @@ impl Command {
     fn run(self) -> Result<ExitCode, BenchError> {
         match self {
             Self::FloorHops { providers } => {
-                server_runtime()?.block_on(floor_hops::serve(providers))?;
+                server_runtime()?.block_on(floors::serve_hops(providers))?;
             }
-            Self::BareRocket { port } => server_runtime()?.block_on(bare_rocket::serve(port))?,
+            Self::BareRocket { port } => server_runtime()?.block_on(floors::serve_page(port))?,
             Self::Replica(args) => server_runtime()?
                 .block_on(consistency::serve_replica(args))
-                .map_err(|error| BenchError::Server(error.to_string()))?,
+                .map_err(|error| BenchError::because(error.to_string()))?,
             Self::Broker { arguments } => {
                 let arguments = ["broker".to_owned()].into_iter().chain(arguments);
                 let broker = broker::cli::Cli::parse_from(arguments);
@@ -123,10 +123,13 @@ impl RunArgs {
         if self.publish {
             publish::check()?;
         }
-        let measurements = self.measurements();
         let size = self.size();
+        let measurements = match self.names.is_empty() {
+            true => Measurement::value_variants().to_vec(),
+            false => self.names,
+        };
         let estimates = measurements.iter().map(|it| it.estimate(&size));
-        let with_stack = measurements.iter().any(|it| it.needs_stack());
+        let with_stack = measurements.contains(&Measurement::Startup);
         let cores = Cores::available()?;
         let setup = Setup {
             progress: Progress::of(estimates.sum()),
@@ -142,9 +145,8 @@ impl RunArgs {
         rlimit::increase_nofile_limit(u64::MAX)?;
         let mut rows = Vec::new();
         for measurement in measurements {
-            setup
-                .progress
-                .begin(measurement.name(), measurement.estimate(&size));
+            let estimate = measurement.estimate(&size);
+            setup.progress.begin(&measurement.name(), estimate);
             rows.extend(load_runtime()?.block_on(measurement.run(&setup))?);
         }
         setup.progress.end();
@@ -153,16 +155,6 @@ impl RunArgs {
             true => publish::write(&rows),
             false => Ok(()),
         }
-    }
-
-    /// The named measurements, or all.
-    fn measurements(&self) -> Vec<Measurement> {
-        let all = match self.names.is_empty() {
-            true => Measurement::ALL.to_vec(),
-            false => self.names.clone(),
-        };
-        let is_possible = |it: &Measurement| !self.no_postgres || !it.needs_postgres();
-        all.into_iter().filter(is_possible).collect()
     }
 
     fn size(&self) -> Size {

@@ -32,15 +32,11 @@ impl Cores {
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
         match (cores.next(), cores.next_back()) {
             (Some(server), Some(load)) => Ok(Self { server, load, all }),
-            _ => Err(BenchError::OneCore),
+            _ => Err(BenchError::because(
+                "a benchmark needs two cores, one for the server and one for the load; this \
+                 process may use only one",
+            )),
         }
-    }
-
-    /// The number of cores that this process could use at first.
-    pub(crate) fn count(self) -> usize {
-        (0..CpuSet::MAX_CPU)
-            .filter(|core| self.all.is_set(*core))
-            .count()
     }
 
     /// Keeps this thread, and the processes that it starts, on the core of the load.

@@ -32,42 +32,26 @@ pub(crate) enum BenchError {
         /// The flag that names another.
         flag: &'static str,
     },
-    /// Only one core may be used.
-    #[error(
-        "a benchmark needs two cores, one for the server and one for the load; \
-         this process may use only one"
-    )]
-    OneCore,
     /// PostgreSQL did not start.
     #[error("{0}; without PostgreSQL: --no-postgres")]
     NoPostgres(io::Error),
-    /// A commit to compare with cannot be built.
-    #[error("--against {commit}: {reason}")]
-    Against {
-        /// The commit as it was named.
-        commit: String,
-        /// The reason, and the way out.
-        reason: String,
-    },
-    /// The table cannot be published.
-    #[error("--publish: {0}")]
-    Publish(String),
-    /// A step of the store did not return what it returns in a login that succeeds.
-    #[error("the store's step {0} did not succeed")]
-    Step(&'static str),
-    /// The store failed.
-    #[error("the store failed: {0}")]
-    Store(#[from] broker::store::StoreError),
     /// PostgreSQL did not answer a question about its statistics.
     #[error("PostgreSQL's statistics cannot be read: {0}")]
     Statistics(#[from] tokio_postgres::Error),
-    /// A server did not start, or a measurement did not come about.
+    /// A flag cannot be followed, or a measurement did not come about.
     #[error("{0}")]
-    Server(String),
+    Failed(String),
     /// A connection failed.
     #[error("a connection failed: {0}")]
     Connection(#[from] hyper::Error),
     /// A file or process failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl BenchError {
+    /// A failure, in words.
+    pub(crate) fn because(reason: impl Into<String>) -> Self {
+        Self::Failed(reason.into())
+    }
 }

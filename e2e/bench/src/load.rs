@@ -1,27 +1,30 @@
-//! The load: clients that sign in one login after another, each on connections of its
+//! The load: clients that sign in one login after another, each on a connection of its
 //! own, and the times of their requests.
 
-pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod login;
-pub(crate) mod secrets;
-
-mod flows;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-
 use tokio::task::AbortHandle;
 
 use crate::error::BenchError;
-use client::Client;
+use crate::report::{Figures, Unit};
+use crate::servers::ServerProcess;
+use crate::stats::{ms, percentile, us};
+use connection::Connection;
 use login::Login;
 
-/// Clients that are connected to one server, or to several.
+/// The figures of [`Load::measure`].
+pub(crate) const CPU: &str = "CPU of a login";
+pub(crate) const P50_REQUEST: &str = "p50 of a request";
+pub(crate) const P99_REQUEST: &str = "p99 of a request";
+
+/// Clients that are connected to one server.
 pub(crate) struct Load {
-    clients: Vec<Client>,
+    clients: Vec<Connection>,
     login: Login,
     stays_awake: bool,
 }
@@ -64,27 +67,12 @@ impl Load {
         clients: usize,
         login: Login,
     ) -> Result<Self, BenchError> {
-        Self::connect_in_turn(&[address], clients, login).await
-    }
-
-    /// Connects `clients` clients to these servers, in turn.
-    pub(crate) async fn connect_in_turn(
-        addresses: &[SocketAddr],
-        clients: usize,
-        login: Login,
-    ) -> Result<Self, BenchError> {
-        let addresses = addresses.iter().cycle().take(clients);
-        let clients = try_join_all(addresses.map(|address| Client::connect(*address))).await?;
-        Ok(Self::of(clients, login))
-    }
-
-    /// The load of these clients.
-    pub(crate) fn of(clients: Vec<Client>, login: Login) -> Self {
-        Self {
-            clients,
+        let clients = (0..clients).map(|_| Connection::open(address));
+        Ok(Self {
+            clients: try_join_all(clients).await?,
             login,
             stays_awake: false,
-        }
+        })
     }
 
     /// The same load on a core that never sleeps, which no other process needs.
@@ -95,26 +83,32 @@ impl Load {
 
     /// Signs in `logins` times, by all clients at once.
     pub(crate) async fn run(&mut self, logins: usize) -> Result<Times, BenchError> {
-        let (each, login) = (self.each(logins), self.login);
-        self.run_all(async |client| {
-            let mut times = Vec::with_capacity(each * 4);
-            for _ in 0..each {
-                login.run(client, &mut times).await?;
-            }
-            Ok(times)
-        })
-        .await
+        self.run_all(logins, Login::run).await
+    }
+
+    /// Signs in, and adds the CPU time that a login takes `server` and the times of its
+    /// requests to `figures`.
+    pub(crate) async fn measure(
+        &mut self,
+        server: &ServerProcess,
+        logins: usize,
+        figures: &mut Figures,
+    ) -> Result<(), BenchError> {
+        let before = server.cpu()?;
+        let times = self.run(logins).await?;
+        let cpu = server.cpu()?.saturating_sub(before);
+        let request = |share| ms(percentile(&times.requests, share));
+        let each = us(cpu) / self.rounded(logins) as f64;
+        figures.push(CPU, Unit::Microseconds, each);
+        figures.push(P50_REQUEST, Unit::Milliseconds, request(0.5));
+        figures.push(P99_REQUEST, Unit::Milliseconds, request(0.99));
+        Ok(())
     }
 
     /// Opens `sessions` logins and leaves them alone.
     pub(crate) async fn open(&mut self, sessions: usize) -> Result<Times, BenchError> {
-        let (each, login) = (self.each(sessions), self.login);
-        self.run_all(async |client| {
-            let mut times = Vec::with_capacity(each);
-            for _ in 0..each {
-                login.open(client, &mut times).await?;
-            }
-            Ok(times)
+        self.run_all(sessions, async |login, client, times| {
+            login.start(client, times).await.map(drop)
         })
         .await
     }
@@ -122,13 +116,22 @@ impl Load {
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     async fn run_all(
         &mut self,
-        one: impl AsyncFn(&mut Client) -> Result<Vec<Duration>, BenchError>,
+        logins: usize,
+        one: impl AsyncFn(Login, &mut Connection, &mut Vec<Duration>) -> Result<(), BenchError>,
     ) -> Result<Times, BenchError> {
         let _awake = self.stays_awake.then(Awake::begin);
+        let (each, login) = (self.each(logins), self.login);
         let began = Instant::now();
-        let requests = try_join_all(self.clients.iter_mut().map(|client| one(client))).await?;
+        let clients = self.clients.iter_mut().map(async |client| {
+            let mut times = Vec::with_capacity(each * 4);
+            for _ in 0..each {
+                one(login, client, &mut times).await?;
+            }
+            Ok::<_, BenchError>(times)
+        });
+        let requests = try_join_all(clients).await?;
         let whole = began.elapsed();
-        let mut requests: Vec<_> = requests.into_iter().flatten().collect();
+        let mut requests = requests.concat();
         requests.sort_unstable();
         Ok(Times { whole, requests })
     }

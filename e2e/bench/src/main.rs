@@ -6,12 +6,11 @@
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`measurements`] | each measurement, and the order in which they run |
-//! | [`report`] | the rows that a measurement returns, their table, its publication |
+//! | [`report`], [`publish`] | the figures of servers, their table, its publication |
 //! | [`load`] | clients that sign in |
 //! | [`servers`] | the servers that are measured, and the providers behind them |
-//! | [`store`] | the steps of a login at the store, without a server |
-//! | [`setup`], [`size`], [`programs`] | what is measured, by how much load, in which builds |
-//! | [`cores`], [`progress`], [`stats`] | pinning; the time that is left; medians |
+//! | [`setup`], [`programs`], [`cores`] | how much is measured, in which builds, on which cores |
+//! | [`progress`], [`stats`] | the time that is left; medians |
 
 mod cli;
 mod cores;
@@ -20,12 +19,11 @@ mod load;
 mod measurements;
 mod programs;
 mod progress;
+mod publish;
 mod report;
 mod servers;
 mod setup;
-mod size;
 mod stats;
-mod store;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! The programs that are measured: those beside this one, and a broker of an earlier
 //! commit.
 
-use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -76,10 +76,7 @@ fn check_exists(path: &Path, flag: &'static str) -> Result<(), BenchError> {
 /// Builds the broker of a commit in a worktree of its own. The worktree and its target
 /// folder stay, so that the next commit compiles less, and so does each broker.
 fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
-    let error = |reason: &str| BenchError::Against {
-        commit: commit.to_owned(),
-        reason: reason.to_owned(),
-    };
+    let error = |reason: &str| BenchError::because(format!("--against {commit}: {reason}"));
     let folder = top_of_tree().join("target/bench");
     fs::create_dir_all(&folder)?;
     let folder = folder.canonicalize()?;
@@ -90,17 +87,13 @@ fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
     if broker.is_file() {
         return Ok(broker);
     }
-    check_out(&id, &tree)?;
+    if !check_out(&id, &tree)? {
+        let reason = format!("git cannot check it out in {}", tree.display());
+        return Err(error(&reason));
+    }
     let mut build = Command::new("cargo");
-    build.args([
-        "build",
-        "--locked",
-        "--release",
-        "-p",
-        "broker",
-        "--target-dir",
-    ]);
-    build.arg(&target).current_dir(&tree);
+    let build = build.args(["build", "--locked", "--release", "-p", "broker"]);
+    let build = build.arg("--target-dir").arg(&target).current_dir(&tree);
     if !build.status()?.success() {
         return Err(error("its broker does not compile; name a later one"));
     }
@@ -109,22 +102,17 @@ fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
 }
 
 /// The full id of a commit; none if there is no such commit.
-fn commit_id(commit: &str) -> Result<Option<String>, BenchError> {
+fn commit_id(commit: &str) -> io::Result<Option<String>> {
     let name = format!("{commit}^{{commit}}");
-    let mut command = git(&top_of_tree());
-    command.args([
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        &name,
-    ]);
-    let output = command.output()?;
+    let mut git = git(&top_of_tree());
+    let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+    let output = git.arg(name).output()?;
     let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(output.status.success().then_some(id))
 }
 
-fn check_out(id: &str, tree: &Path) -> Result<(), BenchError> {
+/// Whether git could check the commit out in `tree`.
+fn check_out(id: &str, tree: &Path) -> io::Result<bool> {
     let mut command = match tree.is_dir() {
         true => {
             let mut command = git(tree);
@@ -135,17 +123,12 @@ fn check_out(id: &str, tree: &Path) -> Result<(), BenchError> {
             let mut command = git(&top_of_tree());
             // `--force`: an earlier one was removed without a word to git.
             command.args(["worktree", "add", "--quiet", "--force", "--detach"]);
-            command.args([tree.as_os_str(), OsStr::new(id)]);
+            command.arg(tree).arg(id);
             command
         }
     };
-    match command.stdout(Stdio::null()).status()?.success() {
-        true => Ok(()),
-        false => Err(BenchError::Against {
-            commit: id.to_owned(),
-            reason: format!("git cannot check it out in {}", tree.display()),
-        }),
-    }
+    let status = command.stdout(Stdio::null()).status()?;
+    Ok(status.success())
 }
 
 fn git(folder: &Path) -> Command {

@@ -1,11 +1,62 @@
-//! The rows that measurements return, as one table.
+//! The figures of servers, and the rows that measurements make of them, as one table.
 
-pub(crate) mod machine;
-pub(crate) mod publish;
-
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::stats::{Rounds, Spread};
+
+/// The figures of one server by their names, such as "CPU of a login".
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Figures(BTreeMap<String, (Unit, Rounds)>);
+
+impl Figures {
+    /// Adds the value of a round.
+    pub(crate) fn push(&mut self, name: &str, unit: Unit, value: f64) {
+        let figure = self.0.entry(name.to_owned());
+        let (_, rounds) = figure.or_insert_with(|| (unit, Rounds::default()));
+        rounds.push(value);
+    }
+
+    /// The rounds of a figure that was measured.
+    pub(crate) fn rounds(&self, name: &str) -> &Rounds {
+        &self.0[name].1
+    }
+
+    /// The greatest value of each figure, alone.
+    pub(crate) fn greatest(&self) -> Self {
+        let figures = self.0.iter().map(|(name, (unit, rounds))| {
+            let greatest = Rounds::once(rounds.spread().max);
+            (name.clone(), (*unit, greatest))
+        });
+        Self(figures.collect())
+    }
+}
+
+/// The figures of a broker, beside those of other servers in the same rounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    /// The load.
+    pub(crate) what: &'a str,
+    pub(crate) broker: &'a Figures,
+    /// Another server, by its name.
+    pub(crate) beside: (&'a str, &'a Figures),
+    /// An earlier broker.
+    pub(crate) before: Option<&'a Figures>,
+}
+
+impl Compared<'_> {
+    /// The row of a figure of the broker, which the others need not have.
+    pub(crate) fn row(&self, name: &str) -> Row {
+        let (unit, rounds) = &self.broker.0[name];
+        let of = |figures: &Figures| figures.0.get(name).map(|(_, rounds)| rounds.clone());
+        let (other, beside) = self.beside;
+        Row {
+            beside: of(beside).map(|rounds| (other.to_owned(), rounds)),
+            before: self.before.and_then(of),
+            ..Row::new(format!("{}: {name}", self.what), *unit, rounds.clone())
+        }
+    }
+}
 
 /// One figure of the broker, beside others of the same rounds.
 #[derive(Debug)]
@@ -28,7 +79,6 @@ pub(crate) enum Unit {
     Bytes,
     PerSecond,
     Count,
-    Percent,
 }
 
 /// The bound that a figure must keep: its median decides.
@@ -59,14 +109,8 @@ impl Row {
         self
     }
 
-    /// Compares it with an earlier broker.
-    pub(crate) fn before(mut self, rounds: Option<Rounds>) -> Self {
-        self.before = rounds;
-        self
-    }
-
-    pub(crate) fn goal(mut self, goal: Option<Goal>) -> Self {
-        self.goal = goal;
+    pub(crate) fn goal(mut self, goal: Goal) -> Self {
+        self.goal = Some(goal);
         self
     }
 
@@ -127,7 +171,6 @@ impl Unit {
             Self::Bytes => format!("{spread:.0} bytes"),
             Self::PerSecond => format!("{spread:.0}/s"),
             Self::Count => format!("{spread:.1}"),
-            Self::Percent => format!("{spread:.0} %"),
         }
     }
 }
@@ -140,25 +183,15 @@ impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_before = self.0.iter().any(|row| row.before.is_some());
         let head: &[&str] = match with_before {
-            true => &[
-                "measurement",
-                "compared with",
-                "before",
-                "after",
-                "ratio",
-                "after / before",
-                "goal",
-                "remarks",
-            ],
-            false => &[
-                "measurement",
-                "compared with",
-                "broker",
-                "ratio",
-                "goal",
-                "remarks",
-            ],
+            true => &["before", "after", "ratio", "after / before"],
+            false => &["broker", "ratio"],
         };
+        let head = [
+            &["measurement", "compared with"],
+            head,
+            &["goal", "remarks"],
+        ]
+        .concat();
         writeln!(f, "| {} |", head.join(" | "))?;
         writeln!(f, "|{}", "---|".repeat(head.len()))?;
         for row in self.0 {
@@ -179,7 +212,7 @@ mod tests {
     fn login() -> Row {
         Row::new("a login", Unit::Microseconds, rounds([300.0, 330.0, 360.0]))
             .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
-            .goal(Some(Goal::RatioAtMost(3.0)))
+            .goal(Goal::RatioAtMost(3.0))
     }
 
     #[test]
@@ -191,14 +224,17 @@ mod tests {
             "| a login | floor-hops: 100 (90–110) µs | 330 (300–360) µs | 3.00 (3.00–4.00) \
              | ratio ≤ 3: met |  |"
         );
-        let missed = login().goal(Some(Goal::AtMost(329.0)));
+        let missed = login().goal(Goal::AtMost(329.0));
         let table = Table(&[missed]).to_string();
         assert!(table.contains("| ≤ 329 µs: **missed** |"), "{table}");
     }
 
     #[test]
     fn an_earlier_broker_has_columns_of_its_own() {
-        let compared = login().before(Some(rounds([600.0, 660.0, 360.0])));
+        let compared = Row {
+            before: Some(rounds([600.0, 660.0, 360.0])),
+            ..login()
+        };
         let other = Row::new("memory", Unit::Megabytes, Rounds::once(9.0));
         let table = Table(&[compared, other]).to_string();
         let lines: Vec<_> = table.lines().collect();

@@ -1,21 +1,18 @@
-//! What every measurement needs.
+//! What every measurement needs: the programs, the cores, and how much is measured.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-
-use testkit::postgres::{Durability, Server};
 
 use crate::cores::{CoreChoice, Cores};
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::programs::Programs;
 use crate::progress::Progress;
+use crate::servers::ServerProcess;
 use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::process::ServerProcess;
-use crate::size::Size;
 
-/// The programs, the cores, and how much is measured.
+/// One run of the program.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) programs: Programs,
@@ -30,6 +27,59 @@ pub(crate) struct Setup {
     pub(crate) with_postgres: bool,
 }
 
+/// The amounts of one run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    /// The rounds; in each, every server gets every load.
+    pub(crate) rounds: usize,
+    /// The logins of a load that takes a second in a release build.
+    pub(crate) logins: usize,
+    /// The logins after which memory is compared.
+    pub(crate) consumed: usize,
+    /// The starts of each program.
+    pub(crate) starts: usize,
+    /// The live sessions beside which logins are compared.
+    pub(crate) sessions: usize,
+    /// The hours that a broker lives through, and the logins in each.
+    pub(crate) hours: usize,
+    pub(crate) logins_an_hour: usize,
+    /// The seconds of each load up to the greatest.
+    pub(crate) overload_seconds: u32,
+}
+
+impl Size {
+    /// Tries every measurement.
+    pub(crate) const QUICK: Self = Self {
+        rounds: 1,
+        logins: 64,
+        consumed: 640,
+        starts: 2,
+        sessions: 2_000,
+        hours: 24,
+        logins_an_hour: 16,
+        overload_seconds: 1,
+    };
+
+    /// A quarter of an hour.
+    pub(crate) const USUAL: Self = Self {
+        rounds: 5,
+        logins: 1_600,
+        consumed: 20_000,
+        starts: 20,
+        sessions: 100_000,
+        hours: 30 * 24,
+        logins_an_hour: 128,
+        overload_seconds: 4,
+    };
+
+    /// The published size of what grows.
+    pub(crate) const FULL: Self = Self {
+        sessions: 1_000_000,
+        logins_an_hour: 1_000,
+        ..Self::USUAL
+    };
+}
+
 /// One of the two brokers that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -39,28 +89,21 @@ pub(crate) enum Version {
     Present,
 }
 
-/// A running broker and its files, which are removed with it.
-#[derive(Debug)]
-pub(crate) struct RunningBroker {
-    pub(crate) server: ServerProcess,
-    _config: BrokerConfig,
-}
-
 impl Setup {
     /// The brokers that are compared, the earlier one first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (Version, &Path)> {
         let before = self.programs.before.as_deref();
         let before = before.map(|program| (Version::Before, program));
-        before
-            .into_iter()
-            .chain([(Version::Present, self.programs.broker.as_path())])
+        let present = (Version::Present, self.programs.broker.as_path());
+        before.into_iter().chain([present])
     }
 
     /// Starts `floor-hops`.
     pub(crate) fn start_floor(&self, providers: SocketAddr) -> Result<ServerProcess, BenchError> {
         let mut command = self.itself();
         command.args(["floor-hops", &providers.to_string()]);
-        self.start_printing(CoreChoice::Server, command)
+        let start = || ServerProcess::printing_its_address(command);
+        self.cores.at(CoreChoice::Server, start)?
     }
 
     /// Starts a broker on the server's core.
@@ -69,45 +112,12 @@ impl Setup {
         program: &Path,
         store: &Store,
         providers: SocketAddr,
-    ) -> Result<RunningBroker, BenchError> {
-        self.start_broker_at(CoreChoice::Server, program, store, providers)
-    }
-
-    pub(crate) fn start_broker_at(
-        &self,
-        place: CoreChoice,
-        program: &Path,
-        store: &Store,
-        providers: SocketAddr,
-    ) -> Result<RunningBroker, BenchError> {
-        let config = BrokerConfig::new(store, providers)?;
-        Ok(RunningBroker {
-            server: config.start(place, program, self.cores)?,
-            _config: config,
-        })
-    }
-
-    /// Starts a durable PostgreSQL.
-    pub(crate) fn start_postgres(
-        &self,
-        place: CoreChoice,
-        settings: &[&str],
-    ) -> Result<Server, BenchError> {
-        let start = || Server::start_with(Durability::Durable, settings);
-        self.cores.at(place, start)?.map_err(BenchError::NoPostgres)
+    ) -> Result<ServerProcess, BenchError> {
+        BrokerConfig::new(store, providers)?.start(program, self.cores)
     }
 
     /// A command that runs this program.
     pub(crate) fn itself(&self) -> Command {
         Command::new(&self.programs.bench)
-    }
-
-    fn start_printing(
-        &self,
-        place: CoreChoice,
-        command: Command,
-    ) -> Result<ServerProcess, BenchError> {
-        self.cores
-            .at(place, || ServerProcess::that_prints_its_address(command))?
     }
 }

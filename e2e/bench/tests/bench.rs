@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -28,15 +27,22 @@ impl BrokerProgram {
         Self(folder)
     }
 
-    fn path(&self) -> PathBuf {
-        self.0.path().join("broker")
+    /// A command that measures it, with these arguments.
+    fn measured(&self, arguments: &str) -> Command {
+        let mut command = bench(&format!("--quick {arguments}"));
+        command.arg("--broker").arg(self.0.path().join("broker"));
+        command
     }
 }
 
-fn quick(broker: &BrokerProgram, arguments: &[&str]) -> Output {
+/// A command with these arguments, which spaces part.
+fn bench(arguments: &str) -> Command {
     let mut command = Command::new(BENCH);
-    command.args(["--quick", "--no-postgres", "--broker"]);
-    command.arg(broker.path()).args(arguments);
+    command.args(arguments.split(' '));
+    command
+}
+
+fn output(mut command: Command) -> Output {
     command.output().expect("the program starts")
 }
 
@@ -53,17 +59,19 @@ fn rows(output: &Output) -> Vec<&str> {
         .collect()
 }
 
-/// The one line of an error.
-fn error(output: &Output) -> &str {
+/// The one line of the error with which a command ends, and no table.
+fn error(command: Command) -> String {
+    let output = output(command);
     assert!(!output.status.success());
+    assert_eq!(text(&output.stdout), "", "no table");
     let lines = text(&output.stderr).lines();
-    lines.last().unwrap_or_default()
+    lines.last().unwrap_or_default().to_owned()
 }
 
 #[test]
 fn the_table_has_a_row_for_each_load_and_store() {
     let broker = BrokerProgram::after("");
-    let output = quick(&broker, &["--clients", "64", "logins", "memory"]);
+    let output = output(broker.measured("--no-postgres --clients 64 logins memory"));
     let mut expected = Vec::new();
     for login in [
         "clean, GitHub",
@@ -85,27 +93,14 @@ fn the_table_has_a_row_for_each_load_and_store() {
 }
 
 #[test]
-fn providers_that_are_slow_growth_and_the_store_are_measured() {
+fn growth_is_measured_and_an_overload_to_its_end() {
     let broker = BrokerProgram::after("");
-    let output = quick(&broker, &["delay", "growth", "store"]);
+    let output = output(broker.measured("growth overload"));
     let rows = rows(&output);
     for row in [
-        "clean, GitHub, providers answer in 100 ms: a whole login",
         "2000 live sessions: p50 of a request",
-        "store, 20 users a minute, as many leave as come: CPU of a login",
+        "a live session: memory",
         "384 logins in 1 simulated days, the last quarter: open files, at most",
-        "store, 64 at once, SQLite file: consume_result",
-    ] {
-        assert!(rows.contains(&row), "{row} is not in {rows:?}");
-    }
-}
-
-#[test]
-fn an_overload_is_measured_to_three_times_the_capacity_and_to_its_end() {
-    let broker = BrokerProgram::after("");
-    let rows_of_overload = quick(&broker, &["overload"]);
-    let rows = rows(&rows_of_overload);
-    for row in [
         "memory, 0.5 × its capacity: completed logins",
         "SQLite file, 3.0 × its capacity: completed logins",
         "SQLite file, after the overload: until each login takes under a second",
@@ -116,19 +111,18 @@ fn an_overload_is_measured_to_three_times_the_capacity_and_to_its_end() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn several_brokers_on_one_postgresql_and_its_vacuum_are_measured() {
+fn what_a_login_uses_of_postgresql_is_measured() {
     let broker = BrokerProgram::after("");
-    let mut command = Command::new(BENCH);
-    command.args(["--quick", "brokers", "vacuum", "--broker"]);
-    let output = command.arg(broker.path()).output().expect("it starts");
+    let output = output(broker.measured("--clients 64 logins"));
     let rows = rows(&output);
-    for row in [
-        "1 broker on one PostgreSQL, 64 at once: logins",
-        "4 brokers on one PostgreSQL, 64 at once: fsyncs of a login",
-        "PostgreSQL's tables, defaults: dead rows at the end",
-        "PostgreSQL's tables, fillfactor 70: autovacuums",
+    for figure in [
+        "CPU of a login",
+        "statements of a login",
+        "write-ahead log of a login",
+        "CPU of a login in PostgreSQL",
     ] {
-        assert!(rows.contains(&row), "{row} is not in {rows:?}");
+        let row = format!("clean, GitHub, 64 at once, PostgreSQL: {figure}");
+        assert!(rows.contains(&row.as_str()), "{row} is not in {rows:?}");
     }
 }
 
@@ -138,56 +132,52 @@ fn a_failed_login_stops_it_with_the_name_of_the_request() {
     let broker = BrokerProgram::after(&format!(
         "sed -i 's/client_secret_sha256 = .*/client_secret_sha256 = \"{other_secret}\"/' \"$3\""
     ));
-    let output = quick(&broker, &["memory"]);
-    let error = error(&output);
+    let error = error(broker.measured("memory"));
     let expected = "bench: POST /v1/login/session was answered 401";
     assert!(error.starts_with(expected), "{error}");
-    assert_eq!(text(&output.stdout), "", "no table");
 }
 
 #[test]
 fn a_broker_that_ends_at_its_start_is_an_error_and_no_hang() {
     let broker = BrokerProgram::after("exit 3");
-    let output = quick(&broker, &["memory"]);
-    assert!(error(&output).contains("ended with exit status: 3"));
+    let error = error(broker.measured("memory"));
+    assert!(error.contains("ended with exit status: 3"), "{error}");
 }
 
 #[test]
 fn an_error_names_the_flag_and_the_way_out() {
-    check(
-        &["--broker", "/nowhere/broker", "memory"],
-        "bench: there is no program /nowhere/broker: run `just bench`, which builds it, or \
-         name another with --broker",
-    );
-    check(
-        &["--broker", BENCH, "--against", "no-such-commit", "memory"],
-        "bench: --against no-such-commit: there is no such commit; `git log --oneline` lists them",
-    );
-    check(
-        &["--stack", "/nowhere/stack", "--broker", BENCH, "startup"],
-        "bench: there is no program /nowhere/stack: run `just bench`, which builds it, or \
-         name another with --stack",
-    );
-}
-
-#[track_caller]
-fn check(arguments: &[&str], expected: &str) {
-    let output = Command::new(BENCH)
-        .args(arguments)
-        .output()
-        .expect("the program starts");
-    assert_eq!(error(&output), expected);
+    for (arguments, expected) in [
+        (
+            "--broker /nowhere/broker memory",
+            "bench: there is no program /nowhere/broker: run `just bench`, which builds it, or \
+             name another with --broker",
+        ),
+        (
+            "--broker BENCH --against no-such-commit memory",
+            "bench: --against no-such-commit: there is no such commit; `git log --oneline` \
+             lists them",
+        ),
+        (
+            "--stack /nowhere/stack --broker BENCH startup",
+            "bench: there is no program /nowhere/stack: run `just bench`, which builds it, or \
+             name another with --stack",
+        ),
+    ] {
+        assert_eq!(error(bench(&arguments.replace("BENCH", BENCH))), expected);
+    }
 }
 
 #[test]
 fn a_machine_without_postgresql_can_leave_it_out() {
     let broker = BrokerProgram::after("");
-    let mut command = Command::new(BENCH);
-    command.args(["--quick", "logins", "--broker"]);
+    let mut command = broker.measured("logins");
     // Its programs are started by a shell, which is not there.
-    command.arg(broker.path()).env("PATH", "/nowhere");
-    let output = command.output().unwrap();
-    assert!(error(&output).ends_with("; without PostgreSQL: --no-postgres"));
+    command.env("PATH", "/nowhere");
+    let error = error(command);
+    assert!(
+        error.ends_with("; without PostgreSQL: --no-postgres"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -198,35 +188,31 @@ fn one_core_is_not_enough() {
     one.set(first.unwrap());
     // Of this test's thread alone, and of the process that it starts.
     sched_setaffinity(None, &one).unwrap();
-    let broker = BrokerProgram::after("");
-    let output = quick(&broker, &["memory"]);
-    assert!(error(&output).contains("needs two cores"));
+    let error = error(BrokerProgram::after("").measured("memory"));
+    assert!(error.contains("needs two cores"), "{error}");
 }
 
 #[test]
 fn only_a_whole_run_is_published() {
     for flags in [
-        ["--publish", "memory"].as_slice(),
-        &["--publish", "--quick"],
-        &["--publish", "--no-postgres"],
-        &["--publish", "--against", "HEAD"],
-        &["--publish", "--rounds", "1"],
-        &["--publish", "--sessions", "2000"],
+        "memory",
+        "--quick",
+        "--no-postgres",
+        "--against HEAD",
+        "--rounds 1",
+        "--sessions 2000",
     ] {
-        let output = Command::new(BENCH).args(flags).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        let output = output(bench(&format!("--publish {flags}")));
+        assert_eq!(output.status.code(), Some(2), "{flags}");
         assert!(text(&output.stderr).contains("cannot be used with"));
     }
 }
 
 #[test]
 fn the_help_lists_every_measurement_and_no_server() {
-    let output = Command::new(BENCH).arg("--help").output().unwrap();
+    let output = output(bench("--help"));
     let help = text(&output.stdout);
-    for name in [
-        "logins", "delay", "stack", "memory", "startup", "growth", "brokers", "vacuum", "overload",
-        "store",
-    ] {
+    for name in ["logins", "memory", "startup", "growth", "overload"] {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
     }
     assert!(!help.contains("floor-hops"), "{help}");

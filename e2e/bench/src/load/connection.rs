@@ -7,7 +7,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{HOST, HeaderMap, HeaderName};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -58,25 +58,19 @@ impl Connection {
             request = request.header(*name, *value);
         }
         if body.is_some() {
-            request = request
-                .method("POST")
-                .header("Content-Type", "application/json");
+            request = request.method("POST");
+            request = request.header("Content-Type", "application/json");
         }
-        let body = Full::from(body.unwrap_or_default());
-        let request = request
-            .body(body)
-            .map_err(|error| BenchError::Server(error.to_string()))?;
+        let request = request.body(Full::from(body.unwrap_or_default()));
+        let request = request.map_err(|error| BenchError::because(error.to_string()))?;
         let began = Instant::now();
-        let response = self.sender.send_request(request).await?;
-        let (head, body) = response.into_parts();
+        let (head, body) = self.sender.send_request(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
-        let took = began.elapsed();
-        let (head, ()) = Response::from_parts(head, ()).into_parts();
         Ok(Answer {
             status: head.status,
             headers: head.headers,
             body,
-            took,
+            took: began.elapsed(),
         })
     }
 }

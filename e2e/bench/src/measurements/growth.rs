@@ -1,41 +1,230 @@
-//! What grows, and what must not: live sessions, users who come and leave, past logins.
+//! What grows, and what must not: live sessions, and what is left of past logins.
+//!
+//! In the month a broker's clock is moved by an hour, and users sign in, again and again.
+//! The sweeper keeps its own interval of 15 seconds.
 
-mod month;
-mod sessions;
-mod users;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
-use crate::report::Row;
-use crate::setup::Setup;
-use crate::size::Size;
+use crate::load::login::Login;
+use crate::load::{CPU, Load, P50_REQUEST};
+use crate::report::{Compared, Figures, Goal, Row, Unit};
+use crate::servers::broker::{BrokerConfig, Store};
+use crate::servers::{ServerProcess, providers};
+use crate::setup::{Setup, Size};
+
+/// The live sessions of the broker that is compared.
+const FEW: usize = 1_000;
+
+const CLIENTS: usize = 16;
+
+/// A session lives for ten minutes; the last measurement must be over by then.
+const LIFETIME: Duration = Duration::from_secs(600);
+
+/// The most that logins may take beside many sessions, as a multiple of beside few.
+const MAX_BESIDE_SESSIONS: Goal = Goal::RatioAtMost(1.2);
+
+/// What no longer grows.
+const FLAT: Goal = Goal::RatioAtMost(1.1);
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// The estimated seconds.
 pub(super) fn estimate(size: &Size) -> f64 {
-    let parts = parts(size);
-    parts[0] + parts[1] + parts[2]
+    parts(size).iter().sum()
 }
 
-/// The estimated seconds of the three parts.
-fn parts(size: &Size) -> [f64; 3] {
+/// The estimated seconds of the two parts.
+fn parts(size: &Size) -> [f64; 2] {
     [
         size.sessions as f64 / 4_000.0 + size.rounds as f64 * 4.0,
-        (size.users_a_minute * size.minutes) as f64 / 10_000.0,
         (size.logins_an_hour * size.hours) as f64 / 1_000.0,
     ]
 }
 
-/// Measures the three.
+/// Measures logins beside live sessions, and then the month.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let [sessions, users, month] = parts(&setup.size);
-    let at = |seconds: f64, next: &str| {
-        let share = seconds / (sessions + users + month);
-        setup.progress.at(share, next);
-    };
-    at(0.0, "live sessions");
-    let mut rows = sessions::measure(setup).await?;
-    let passed = |share: f64| at(sessions + share * users, "users who come and leave");
-    rows.extend(users::measure(setup, passed).await?);
-    let passed = |share: f64| at(sessions + users + share * month, "a simulated month");
-    rows.extend(month::measure(setup, passed).await?);
+    let providers = providers::start().await?;
+    setup.progress.at(0.0, "live sessions");
+    let mut rows = measure_sessions(setup, providers).await?;
+    rows.extend(measure_month(setup, providers).await?);
     Ok(rows)
+}
+
+/// A broker on a file with live sessions.
+struct MeasuredBroker {
+    broker: ServerProcess,
+    file: PathBuf,
+    load: Load,
+    figures: Figures,
+}
+
+/// Measures two brokers in turn.
+async fn measure_sessions(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>, BenchError> {
+    let sessions = setup.size.sessions;
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let mut few = MeasuredBroker::start(setup, folder.path().join("few.db"), providers).await?;
+    let mut many = MeasuredBroker::start(setup, folder.path().join("many.db"), providers).await?;
+    let began = now();
+    few.load.open(FEW).await?;
+    many.fill(sessions).await?;
+    for _ in 0..setup.size.rounds {
+        for it in [&mut few, &mut many] {
+            let logins = setup.size.logins;
+            it.load.measure(&it.broker, logins, &mut it.figures).await?;
+        }
+    }
+    if now() - began >= LIFETIME {
+        return Err(BenchError::Failed(format!(
+            "{sessions} sessions took longer to open than they live on this machine; \
+             open fewer with --sessions"
+        )));
+    }
+    let few_sessions = format!("{FEW} live sessions");
+    let compared = Compared {
+        what: &format!("{sessions} live sessions"),
+        broker: &many.figures,
+        beside: (&few_sessions, &few.figures),
+        before: None,
+    };
+    let each = Compared {
+        what: "a live session",
+        ..compared
+    };
+    Ok(vec![
+        compared.row(P50_REQUEST).goal(MAX_BESIDE_SESSIONS),
+        compared.row(CPU),
+        each.row("memory"),
+        each.row("SQLite file and its log"),
+    ])
+}
+
+impl MeasuredBroker {
+    async fn start(
+        setup: &Setup,
+        file: PathBuf,
+        providers: SocketAddr,
+    ) -> Result<Self, BenchError> {
+        let store = Store::File(file.clone());
+        let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
+        let load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;
+        Ok(Self {
+            broker,
+            file,
+            load,
+            figures: Figures::default(),
+        })
+    }
+
+    /// Opens this number of sessions, and measures the bytes that each takes.
+    async fn fill(&mut self, sessions: usize) -> Result<(), BenchError> {
+        // Its connections and caches belong to no session.
+        self.load.open(FEW).await?;
+        let (memory, file) = self.used()?;
+        self.load.open(sessions - FEW).await?;
+        let (more_memory, more_file) = self.used()?;
+        let each =
+            |before: u64, after: u64| after.saturating_sub(before) as f64 / (sessions - FEW) as f64;
+        let figures = &mut self.figures;
+        figures.push("memory", Unit::Bytes, each(memory, more_memory));
+        let file = each(file, more_file);
+        figures.push("SQLite file and its log", Unit::Bytes, file);
+        Ok(())
+    }
+
+    /// The bytes of its memory, and of its file and log.
+    fn used(&self) -> Result<(u64, u64), BenchError> {
+        let file = std::fs::metadata(&self.file)?.len() + log_bytes(&self.file);
+        Ok((self.broker.memory()?, file))
+    }
+}
+
+/// Compares the last quarter of the month with its second: in the first, the broker fills
+/// its pools, and rows wait for their first sweep.
+async fn measure_month(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>, BenchError> {
+    let Size {
+        hours,
+        logins_an_hour,
+        ..
+    } = setup.size;
+    let [sessions, month] = parts(&setup.size);
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let path = folder.path().join("broker.db");
+    let config = BrokerConfig::new(&Store::File(path.clone()), providers)?;
+    let mut broker = start_with_clock(setup, &config)?;
+    let mut load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;
+    let mut quarters: [Figures; 4] = Default::default();
+    for hour in 0..hours {
+        let seconds = sessions + month * hour as f64 / hours as f64;
+        let share = seconds / (sessions + month);
+        setup.progress.at(share, "a simulated month");
+        advance_an_hour(&mut broker)?;
+        load.run(logins_an_hour).await?;
+        add_usage(&broker, &path, &mut quarters[hour * 4 / hours])?;
+    }
+    let [_, second, _, last] = quarters.map(|it| it.greatest());
+    let logins = load.rounded(logins_an_hour) * hours;
+    let days = hours / 24;
+    let compared = Compared {
+        what: &format!("{logins} logins in {days} simulated days, the last quarter"),
+        broker: &last,
+        beside: ("the second quarter", &second),
+        before: None,
+    };
+    Ok(vec![
+        compared.row("memory, at most").goal(FLAT),
+        compared.row("SQLite file, at most").goal(FLAT),
+        // SQLite starts it anew when it has a thousand pages, unless a batch is under way.
+        compared.row("its write-ahead log, at most"),
+        compared.row("open files, at most").goal(FLAT),
+    ])
+}
+
+/// Starts a broker whose clock is moved by orders.
+fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<ServerProcess, BenchError> {
+    let mut command = setup.itself();
+    command.arg("replica").arg("--config").arg(config.path());
+    // Each hour's logins arrive at once.
+    command.env("BROKER_LIMITS__OVERLOAD_DELAY_MS", "60000");
+    let start = || ServerProcess::printing_its_address(command);
+    setup.cores.at(CoreChoice::Server, start)?
+}
+
+fn advance_an_hour(broker: &mut ServerProcess) -> Result<(), BenchError> {
+    let answer = broker.order(&format!("advance {}", HOUR.as_millis()))?;
+    match answer.as_str() {
+        "moved" => Ok(()),
+        _ => Err(BenchError::because("a broker did not move its clock")),
+    }
+}
+
+/// Adds what the broker uses at this moment.
+fn add_usage(broker: &ServerProcess, file: &Path, usage: &mut Figures) -> Result<(), BenchError> {
+    let memory = broker.memory()?;
+    let (bytes, log) = (std::fs::metadata(file)?.len(), log_bytes(file));
+    for (name, bytes) in [
+        ("memory, at most", memory),
+        ("SQLite file, at most", bytes),
+        ("its write-ahead log, at most", log),
+    ] {
+        usage.push(name, Unit::Megabytes, bytes as f64 / 1e6);
+    }
+    let files = broker.open_files()? as f64;
+    usage.push("open files, at most", Unit::Count, files);
+    Ok(())
+}
+
+/// The bytes of a database's write-ahead log, which a closed one does not have.
+fn log_bytes(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).map_or(0, |it| it.len())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+fn now() -> Instant {
+    Instant::now()
 }

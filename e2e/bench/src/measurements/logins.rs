@@ -2,20 +2,18 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
 
-use testkit::postgres::Server;
+use clap::ValueEnum as _;
 
-use crate::cores::CoreChoice;
 use crate::error::BenchError;
-use crate::load::Load;
-use crate::load::login::{Flow, Login, Provider};
-use crate::report::{Goal, Row, Unit};
-use crate::servers::broker::{POSTGRES, Store};
-use crate::servers::process::ServerProcess;
-use crate::servers::providers;
-use crate::setup::{RunningBroker, Setup, Version};
-use crate::stats::{Rounds, ms, percentile, us};
+use crate::load::login::Login;
+use crate::load::{CPU, Load, P50_REQUEST, P99_REQUEST};
+use crate::report::{Compared, Figures, Goal, Row, Unit};
+use crate::servers::broker::Store;
+use crate::servers::database::Database;
+use crate::servers::{ServerProcess, providers};
+use crate::setup::{Setup, Version};
+use crate::stats::us;
 
 /// The numbers of clients at once.
 const CLIENTS: [usize; 3] = [1, 16, 64];
@@ -23,45 +21,31 @@ const CLIENTS: [usize; 3] = [1, 16, 64];
 /// The broker's time limit for a request of 64 clients on a file, for one in a hundred.
 const P99: Goal = Goal::AtMost(10.0);
 
+/// What PostgreSQL does for its broker.
+const STATEMENTS: &str = "statements of a login";
+const LOG: &str = "write-ahead log of a login";
+const DATABASE_CPU: &str = "CPU of a login in PostgreSQL";
+
 /// A server under test.
 struct Subject {
     kind: Kind,
-    server: Running,
+    server: ServerProcess,
     figures: Figures,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Floor,
+    /// A broker, with the name of its store.
     Broker(Version, &'static str),
-}
-
-impl Kind {
-    /// Whether its database is a process on the load's core.
-    fn has_database(self) -> bool {
-        matches!(self, Self::Broker(_, store) if store == POSTGRES)
-    }
-}
-
-enum Running {
-    Floor(ServerProcess),
-    Broker(RunningBroker),
-}
-
-/// The figures of one server with one load.
-#[derive(Default)]
-struct Figures {
-    cpu_us: Rounds,
-    p50_ms: Rounds,
-    p99_ms: Rounds,
 }
 
 /// Measures each kind of login with each number of clients.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = providers::start(Duration::ZERO).await?;
+    let providers = providers::start().await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let database = match setup.with_postgres {
-        true => Some(setup.start_postgres(CoreChoice::Load, &[])?),
+        true => Some(Database::start(setup.cores).await?),
         false => None,
     };
     let mut subjects = subjects(setup, providers, folder.path(), database.as_ref())?;
@@ -71,29 +55,25 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let share = number as f64 / loads.len() as f64;
         let what = format!("{login}, {clients} at once");
         setup.progress.at(share, &what);
-        measure_load(setup, &mut subjects, *login, *clients).await?;
+        let database = database.as_ref();
+        measure_load(setup, &mut subjects, database, *login, *clients).await?;
         rows.extend(rows_of(&subjects, *login, *clients));
     }
     Ok(rows)
 }
 
-/// Each kind of login with each number of clients.
+/// Each kind of login with each number of clients: one at once only for the first kind.
 fn loads(setup: &Setup) -> impl Iterator<Item = (Login, usize)> {
-    let logins = Login::ALL.into_iter();
-    let logins = logins.filter(|it| setup.login.is_none_or(|only| only == *it));
-    logins.flat_map(|login| {
-        let clients = clients_of(login, setup.clients);
+    let logins = Login::value_variants().iter();
+    let logins = logins.filter(|it| setup.login.is_none_or(|only| only == **it));
+    logins.flat_map(|&login| {
+        let clients = match setup.clients {
+            Some(clients) => vec![clients],
+            None if login == Login::CleanGitHub => CLIENTS.to_vec(),
+            None => CLIENTS[1..].to_vec(),
+        };
         clients.into_iter().map(move |clients| (login, clients))
     })
-}
-
-/// One client at once only for the first kind of login.
-fn clients_of(login: Login, only: Option<usize>) -> Vec<usize> {
-    match only {
-        Some(clients) => vec![clients],
-        None if login == Login::ALL[0] => CLIENTS.to_vec(),
-        None => CLIENTS[1..].to_vec(),
-    }
 }
 
 /// Starts floor-hops, and each broker on each store.
@@ -101,20 +81,21 @@ fn subjects(
     setup: &Setup,
     providers: SocketAddr,
     folder: &Path,
-    database: Option<&Server>,
+    database: Option<&Database>,
 ) -> Result<Vec<Subject>, BenchError> {
-    let floor = setup.start_floor(providers)?;
-    let mut subjects = vec![Subject::new(Kind::Floor, Running::Floor(floor))];
-    for (number, (version, program)) in setup.versions().enumerate() {
-        let file = folder.join(format!("broker-{number}.db"));
-        let mut stores = vec![Store::Memory, Store::File(file)];
-        if let Some(database) = database {
-            stores.push(Store::Postgres(database.url("postgres")));
-        }
-        for store in stores {
+    let subject = |kind, server| Subject {
+        kind,
+        server,
+        figures: Figures::default(),
+    };
+    let mut subjects = vec![subject(Kind::Floor, setup.start_floor(providers)?)];
+    for (version, program) in setup.versions() {
+        let file = folder.join(format!("{version:?}.db"));
+        let stores = [Store::Memory, Store::File(file)].into_iter();
+        let postgres = database.map(|it| Store::Postgres(it.url()));
+        for store in stores.chain(postgres) {
             let broker = setup.start_broker(program, &store, providers)?;
-            let kind = Kind::Broker(version, store.name());
-            subjects.push(Subject::new(kind, Running::Broker(broker)));
+            subjects.push(subject(Kind::Broker(version, store.name()), broker));
         }
     }
     Ok(subjects)
@@ -124,6 +105,7 @@ fn subjects(
 async fn measure_load(
     setup: &Setup,
     subjects: &mut [Subject],
+    database: Option<&Database>,
     login: Login,
     clients: usize,
 ) -> Result<(), BenchError> {
@@ -134,8 +116,9 @@ async fn measure_load(
     };
     let mut loads = Vec::new();
     for subject in subjects.iter_mut() {
-        let mut load = Load::connect(subject.server().address, clients, login).await?;
-        if !subject.kind.has_database() {
+        let mut load = Load::connect(subject.server.address, clients, login).await?;
+        // Its database is a process on the load's core.
+        if !subject.is_on_postgres() {
             load = load.staying_awake();
         }
         load.run(logins / 4).await?;
@@ -144,46 +127,45 @@ async fn measure_load(
     }
     for _ in 0..setup.size.rounds {
         for (subject, load) in subjects.iter_mut().zip(&mut loads) {
-            subject.measure(load, logins).await?;
+            let database = database.filter(|_| subject.is_on_postgres());
+            subject.measure(load, logins, database).await?;
         }
     }
     Ok(())
 }
 
 impl Subject {
-    fn new(kind: Kind, server: Running) -> Self {
-        Self {
-            kind,
-            server,
-            figures: Figures::default(),
-        }
+    fn is_on_postgres(&self) -> bool {
+        matches!(self.kind, Kind::Broker(_, "PostgreSQL"))
     }
 
-    fn server(&self) -> &ServerProcess {
-        match &self.server {
-            Running::Floor(server) => server,
-            Running::Broker(broker) => &broker.server,
+    async fn measure(
+        &mut self,
+        load: &mut Load,
+        logins: usize,
+        database: Option<&Database>,
+    ) -> Result<(), BenchError> {
+        let used = match database {
+            Some(database) => Some((database, database.usage().await?)),
+            None => None,
+        };
+        load.measure(&self.server, logins, &mut self.figures)
+            .await?;
+        if let Some((database, before)) = used {
+            let after = database.usage().await?;
+            let each = |amount: f64| amount / load.rounded(logins) as f64;
+            let statements = each(after.statements - before.statements);
+            let log = each(after.log_bytes - before.log_bytes);
+            let cpu = each(us(after.cpu.saturating_sub(before.cpu)));
+            self.figures.push(STATEMENTS, Unit::Count, statements);
+            self.figures.push(LOG, Unit::Bytes, log);
+            self.figures.push(DATABASE_CPU, Unit::Microseconds, cpu);
         }
-    }
-
-    async fn measure(&mut self, load: &mut Load, logins: usize) -> Result<(), BenchError> {
-        let before = self.server().cpu()?;
-        let times = load.run(logins).await?;
-        let cpu = self.server().cpu()?.saturating_sub(before);
-        self.figures
-            .cpu_us
-            .push(us(cpu) / load.rounded(logins) as f64);
-        self.figures
-            .p50_ms
-            .push(ms(percentile(&times.requests, 0.5)));
-        self.figures
-            .p99_ms
-            .push(ms(percentile(&times.requests, 0.99)));
         Ok(())
     }
 }
 
-/// A row of CPU time for each store, and for a file one of the slowest requests.
+/// The rows of each store: the CPU time, and with many clients what else has a limit.
 fn rows_of(subjects: &[Subject], login: Login, clients: usize) -> Vec<Row> {
     let find = |kind| {
         let found = subjects.iter().find(|it| it.kind == kind);
@@ -194,58 +176,39 @@ fn rows_of(subjects: &[Subject], login: Login, clients: usize) -> Vec<Row> {
         let Kind::Broker(Version::Present, store) = subject.kind else {
             continue;
         };
-        let figures = Compared {
-            what: format!("{login}, {clients} at once, {store}"),
-            present: &subject.figures,
+        let compared = Compared {
+            what: &format!("{login}, {clients} at once, {store}"),
+            broker: &subject.figures,
+            beside: ("floor-hops", &subjects[0].figures),
             before: find(Kind::Broker(Version::Before, store)),
-            floor: find(Kind::Floor),
         };
-        rows.push(figures.cpu_row().goal(goal(login, clients, store)));
-        if (clients, store) == (64, "SQLite file") {
-            rows.push(figures.p99_row().goal(Some(P99)));
+        let median = |name| subject.figures.rounds(name).median();
+        let (p50, p99) = (median(P50_REQUEST), median(P99_REQUEST));
+        let remark = format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms");
+        let cpu = compared.row(CPU).remark(remark);
+        rows.push(match goal(login, clients, store) {
+            Some(goal) => cpu.goal(goal),
+            None => cpu,
+        });
+        match (clients, store) {
+            (64, "SQLite file") => rows.push(compared.row(P99_REQUEST).goal(P99)),
+            (64, "PostgreSQL") => {
+                rows.extend([STATEMENTS, LOG, DATABASE_CPU].map(|it| compared.row(it)));
+            }
+            _ => {}
         }
     }
     rows
 }
 
-/// The figures of one load and store.
-struct Compared<'a> {
-    what: String,
-    present: &'a Figures,
-    before: Option<&'a Figures>,
-    floor: Option<&'a Figures>,
-}
-
-impl Compared<'_> {
-    fn cpu_row(&self) -> Row {
-        let (p50, p99) = (self.present.p50_ms.median(), self.present.p99_ms.median());
-        self.row("CPU of a login", Unit::Microseconds, |it| &it.cpu_us)
-            .remark(format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms"))
-    }
-
-    fn p99_row(&self) -> Row {
-        self.row("p99 of a request", Unit::Milliseconds, |it| &it.p99_ms)
-    }
-
-    fn row(&self, figure: &str, unit: Unit, of: fn(&Figures) -> &Rounds) -> Row {
-        let what = format!("{}: {figure}", self.what);
-        let row = Row::new(what, unit, of(self.present).clone());
-        let row = row.before(self.before.map(|it| of(it).clone()));
-        match self.floor {
-            Some(floor) => row.beside("floor-hops", of(floor).clone()),
-            None => row,
-        }
-    }
-}
-
 /// The most that a login may cost, as a multiple of the floor.
 fn goal(login: Login, clients: usize, store: &str) -> Option<Goal> {
-    let most = match (login.provider, login.flow, store) {
-        (_, _, "PostgreSQL") => return None,
-        (Provider::Google, ..) => 1.6,
-        (Provider::GitHub, _, "memory") => 1.7,
-        (Provider::GitHub, Flow::Clean, _) => 2.3,
-        (Provider::GitHub, Flow::Legacy, _) => 2.5,
+    let most = match (login, store) {
+        (_, "PostgreSQL") => return None,
+        (Login::CleanGoogle | Login::LegacyGoogle, _) => 1.6,
+        (Login::CleanGitHub | Login::LegacyGitHub, "memory") => 1.7,
+        (Login::CleanGitHub, _) => 2.3,
+        (Login::LegacyGitHub, _) => 2.5,
     };
     (clients > 1).then_some(Goal::RatioAtMost(most))
 }

@@ -4,104 +4,74 @@
 //! by which a late browser is sent back, and that of its upstream login, which must not be
 //! used again. The sweeper deletes them then.
 
-use std::path::Path;
-use std::time::Duration;
-
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
-use crate::report::{Goal, Row, Unit};
+use crate::report::{Compared, Figures, Goal, Row, Unit};
 use crate::servers::broker::Store;
-use crate::servers::process::ServerProcess;
-use crate::servers::providers;
+use crate::servers::{ServerProcess, providers};
 use crate::setup::{Setup, Version};
-use crate::stats::Rounds;
 
 const CLIENTS: usize = 16;
-const MOST_IDLE_MB: f64 = 10.0;
-const MOST_GROWTH_MB: f64 = 2.0;
+const MAX_IDLE_MB: f64 = 10.0;
+const MAX_GROWTH_MB: f64 = 2.0;
 
-/// The memory of one server, in megabytes.
-struct Memory {
-    idle: Rounds,
-    growth: Rounds,
-}
+const IDLE: &str = "memory, idle";
 
 /// Measures floor-hops, and each broker in memory and on a file.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = providers::start(Duration::ZERO).await?;
-    let floor = setup.start_floor(providers)?;
+    let growth = format!("growth after {} consumed logins", setup.size.consumed);
+    let providers = providers::start().await?;
     setup.progress.at(0.0, "floor-hops");
-    let floor = Memory::of(setup, &floor).await?;
+    let floor = measure_server(setup, &setup.start_floor(providers)?, &growth).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let mut rows = Vec::new();
-    for (number, name) in ["memory", "SQLite file"].into_iter().enumerate() {
-        setup.progress.at((number as f64 + 1.0) / 3.0, name);
-        let (mut before, mut present) = (None, None);
+    let stores = |version| {
+        let file = folder.path().join(format!("{version:?}.db"));
+        [Store::Memory, Store::File(file)]
+    };
+    for number in 0..2 {
+        let (mut before, mut broker, mut name) = (None, Figures::default(), "");
         for (version, program) in setup.versions() {
-            let store = store(number, version, folder.path());
-            let broker = setup.start_broker(program, &store, providers)?;
-            let memory = Memory::of(setup, &broker.server).await?;
+            let store = &stores(version)[number];
+            name = store.name();
+            setup.progress.at((number as f64 + 1.0) / 3.0, name);
+            let server = setup.start_broker(program, store, providers)?;
+            let figures = measure_server(setup, &server, &growth).await?;
             match version {
-                Version::Before => before = Some(memory),
-                Version::Present => present = Some(memory),
+                Version::Before => before = Some(figures),
+                Version::Present => broker = figures,
             }
         }
-        if let Some(present) = present {
-            rows.extend(rows_of(setup, name, &floor, before.as_ref(), present));
-        }
+        let compared = Compared {
+            what: name,
+            broker: &broker,
+            beside: ("floor-hops", &floor),
+            before: before.as_ref(),
+        };
+        let remark = "each leaves two rows for 20 minutes, without the profile";
+        rows.extend([
+            compared.row(IDLE).goal(Goal::AtMost(MAX_IDLE_MB)),
+            compared
+                .row(&growth)
+                .goal(Goal::AtMost(MAX_GROWTH_MB))
+                .remark(remark),
+        ]);
     }
     Ok(rows)
 }
 
-fn store(number: usize, version: Version, folder: &Path) -> Store {
-    match number {
-        0 => Store::Memory,
-        _ => Store::File(folder.join(format!("{version:?}.db"))),
-    }
-}
-
-impl Memory {
-    async fn of(setup: &Setup, server: &ServerProcess) -> Result<Self, BenchError> {
-        let idle = megabytes(server)?;
-        let mut load = Load::connect(server.address, CLIENTS, Login::CLEAN_GITHUB).await?;
-        load.run(setup.size.consumed).await?;
-        Ok(Self {
-            idle: Rounds::once(idle),
-            growth: Rounds::once(megabytes(server)? - idle),
-        })
-    }
-}
-
-fn rows_of(
+async fn measure_server(
     setup: &Setup,
-    name: &str,
-    floor: &Memory,
-    before: Option<&Memory>,
-    present: Memory,
-) -> [Row; 2] {
-    let consumed = setup.size.consumed;
-    [
-        Row::new(
-            format!("{name}: memory, idle"),
-            Unit::Megabytes,
-            present.idle,
-        )
-        .beside("floor-hops", floor.idle.clone())
-        .before(before.map(|it| it.idle.clone()))
-        .goal(Some(Goal::AtMost(MOST_IDLE_MB))),
-        Row::new(
-            format!("{name}: growth after {consumed} consumed logins"),
-            Unit::Megabytes,
-            present.growth,
-        )
-        .beside("floor-hops", floor.growth.clone())
-        .before(before.map(|it| it.growth.clone()))
-        .goal(Some(Goal::AtMost(MOST_GROWTH_MB)))
-        .remark("each leaves two rows for 20 minutes, without the profile"),
-    ]
-}
-
-fn megabytes(server: &ServerProcess) -> Result<f64, BenchError> {
-    Ok(server.memory()? as f64 / 1e6)
+    server: &ServerProcess,
+    growth: &str,
+) -> Result<Figures, BenchError> {
+    let megabytes = || Ok::<_, BenchError>(server.memory()? as f64 / 1e6);
+    let idle = megabytes()?;
+    let mut load = Load::connect(server.address, CLIENTS, Login::CleanGitHub).await?;
+    load.run(setup.size.consumed).await?;
+    let mut figures = Figures::default();
+    figures.push(IDLE, Unit::Megabytes, idle);
+    figures.push(growth, Unit::Megabytes, megabytes()? - idle);
+    Ok(figures)
 }

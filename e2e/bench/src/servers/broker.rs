@@ -6,12 +6,10 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::process::{ServerProcess, free_address};
-use super::providers;
+use super::{ServerProcess, free_address, providers};
 use crate::cores::{CoreChoice, Cores};
 use crate::error::BenchError;
-use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
-use crate::load::secrets::digest;
+use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET, digest};
 
 /// PostgreSQL's name in a table.
 pub(crate) const POSTGRES: &str = "PostgreSQL";
@@ -60,15 +58,12 @@ impl BrokerConfig {
         self.folder.path().join("broker.toml")
     }
 
-    /// Starts `program` with this configuration.
-    pub(crate) fn start(
-        &self,
-        place: CoreChoice,
-        program: &Path,
-        cores: Cores,
-    ) -> Result<ServerProcess, BenchError> {
+    /// Starts `program` with this configuration on the server's core.
+    pub(crate) fn start(self, program: &Path, cores: Cores) -> Result<ServerProcess, BenchError> {
         let command = self.command(program);
-        cores.at(place, || ServerProcess::listening_at(self.address, command))?
+        let start = || ServerProcess::answering(command, self.address, "/livez");
+        let (server, _) = cores.at(CoreChoice::Server, start)??;
+        Ok(server.with_files(self.folder))
     }
 
     /// The command that serves this configuration. Its log is formatted, written, and

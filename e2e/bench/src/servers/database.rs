@@ -1,110 +1,92 @@
-//! A PostgreSQL server, and what it has used.
+//! A PostgreSQL server, and what its brokers have used of it.
 
+use std::io;
 use std::time::Duration;
 
-use testkit::postgres::Server;
+use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::process::cpu_of_family;
-use crate::cores::CoreChoice;
+use super::cpu_of;
+use crate::cores::{CoreChoice, Cores};
 use crate::error::BenchError;
-use crate::setup::Setup;
 
-/// A durable server. Dropped, it is gone with its files.
-#[derive(Debug)]
+/// The database of the brokers.
+const NAME: &str = "postgres";
+
+/// A durable server on the load's core. Dropped, it is gone with its files.
 pub(crate) struct Database {
     server: Server,
     process: u32,
+    client: Client,
 }
 
 /// What all steps have used.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Statistics {
+pub(crate) struct Usage {
     pub(crate) statements: f64,
-    pub(crate) wal_bytes: f64,
-    pub(crate) fsyncs: f64,
+    pub(crate) log_bytes: f64,
+    pub(crate) cpu: Duration,
 }
 
 impl Database {
-    /// Starts a server with these settings.
-    pub(crate) fn start(
-        setup: &Setup,
-        place: CoreChoice,
-        settings: &[&str],
-    ) -> Result<Self, BenchError> {
-        let server = setup.start_postgres(place, settings)?;
+    pub(crate) async fn start(cores: Cores) -> Result<Self, BenchError> {
+        let settings = ["shared_preload_libraries=pg_stat_statements"];
+        let start = || Server::start_with(Durability::Durable, &settings);
+        let server = cores.at(CoreChoice::Load, start)?;
+        let server = server.map_err(BenchError::NoPostgres)?;
         let file = std::fs::read_to_string(server.cluster().join("postmaster.pid"))?;
         let process = file.lines().next().and_then(|line| line.parse().ok());
-        let no_process = || BenchError::Server("PostgreSQL names no process".to_owned());
+        let process = process.ok_or_else(|| BenchError::because("PostgreSQL names no process"))?;
+        let (client, connection) = tokio_postgres::connect(&server.url(NAME), NoTls).await?;
+        tokio::spawn(connection);
+        let create = "CREATE EXTENSION pg_stat_statements";
+        client.batch_execute(create).await?;
         Ok(Self {
             server,
-            process: process.ok_or_else(no_process)?,
+            process,
+            client,
         })
     }
 
-    /// The URL of one of its databases.
-    pub(crate) fn url(&self, database: &str) -> String {
-        self.server.url(database)
+    pub(crate) fn url(&self) -> String {
+        self.server.url(NAME)
     }
 
-    /// Makes an empty database.
-    pub(crate) async fn create(&self, name: &str) -> Result<(), BenchError> {
-        let client = self.client("postgres").await?;
-        client
-            .batch_execute(&format!("CREATE DATABASE {name}"))
-            .await?;
-        Ok(())
-    }
-
-    /// A connection to one of its databases.
-    pub(crate) async fn client(&self, database: &str) -> Result<Client, BenchError> {
-        let (client, connection) = tokio_postgres::connect(&self.url(database), NoTls).await?;
-        tokio::spawn(connection);
-        Ok(client)
-    }
-
-    /// The CPU time of all its processes, those that have ended included.
-    pub(crate) fn cpu(&self) -> Result<Duration, BenchError> {
-        cpu_of_family(self.process)
-    }
-
-    /// The number of connections that brokers have to it now.
-    pub(crate) async fn connections(&self) -> Result<i64, BenchError> {
-        let client = self.client("postgres").await?;
-        let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'broker'";
-        Ok(client.query_one(count, &[]).await?.get(0))
-    }
-
-    /// Waits until no broker is connected: a connection reports its last statistics when
-    /// it closes.
-    pub(crate) async fn wait_for_statistics(&self) -> Result<(), BenchError> {
-        while self.connections().await? > 0 {
-            pause().await;
-        }
-        Ok(())
-    }
-
-    /// What all databases have used, once no broker is connected.
-    pub(crate) async fn statistics(&self) -> Result<Statistics, BenchError> {
-        self.wait_for_statistics().await?;
-        let client = self.client("postgres").await?;
-        let row = client
-            .query_one(
-                "SELECT (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements),
-                        (pg_current_wal_insert_lsn() - '0/0')::float8,
-                        (SELECT wal_sync::float8 FROM pg_stat_wal)",
-                &[],
-            )
-            .await?;
-        Ok(Statistics {
+    /// What has been used until now.
+    pub(crate) async fn usage(&self) -> Result<Usage, BenchError> {
+        let row = self.client.query_one(
+            "SELECT (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements),
+                    (pg_current_wal_insert_lsn() - '0/0')::float8",
+            &[],
+        );
+        let row = row.await?;
+        Ok(Usage {
             statements: row.get(0),
-            wal_bytes: row.get(1),
-            fsyncs: row.get(2),
+            log_bytes: row.get(1),
+            cpu: cpu_of_family(self.process)?,
         })
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a wait for another process")]
-async fn pause() {
-    tokio::time::sleep(Duration::from_millis(20)).await;
+/// The CPU time of a process and its children. One that has ended is left out: a broker
+/// keeps its connections, of which each is a process.
+fn cpu_of_family(parent: u32) -> io::Result<Duration> {
+    let mut all = cpu_of(parent)?;
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(process) = entry?.file_name().to_str().and_then(|it| it.parse().ok()) else {
+            continue;
+        };
+        if parent_of(process) == Some(parent) {
+            // It may have ended since.
+            all += cpu_of(process).unwrap_or_default();
+        }
+    }
+    Ok(all)
+}
+
+fn parent_of(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name in parentheses may contain anything; then comes the state, then the parent.
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(1)?.parse().ok()
 }

@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -27,18 +27,16 @@ const KEY_ID: &str = "bench-key";
 struct Providers {
     url: String,
     key: EncodingKey,
-    delay: Duration,
 }
 
 /// Serves both providers on a free port, as tasks of the load's runtime: a process of their
-/// own would compete with the load for its core. Each answer comes after `delay`.
-pub(crate) async fn start(delay: Duration) -> Result<SocketAddr, BenchError> {
+/// own would compete with the load for its core.
+pub(crate) async fn start() -> Result<SocketAddr, BenchError> {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let address = listener.local_addr()?;
     let providers = Arc::new(Providers {
         url: format!("http://{address}"),
         key: EncodingKey::from_rsa_pem(KEY).expect("the committed key is an RSA key"),
-        delay,
     });
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -56,23 +54,13 @@ async fn connection(stream: TcpStream, providers: Arc<Providers>) {
         .await;
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a provider's own time to answer is what is measured"
-)]
 async fn answer(
     request: Request<Incoming>,
     providers: &Providers,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = body
-        .collect()
-        .await
-        .map(http_body_util::Collected::to_bytes);
+    let body = body.collect().await.map(Collected::to_bytes);
     let body = body.unwrap_or_default();
-    if !providers.delay.is_zero() {
-        tokio::time::sleep(providers.delay).await;
-    }
     let answer = match head.uri.path() {
         "/login/oauth/access_token" => json!({
             "access_token": "gho_16C7e42F292c6912E7710c838347Ae178B4a",

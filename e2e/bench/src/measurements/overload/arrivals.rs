@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::error::BenchError;
-use crate::load::client::Client;
+use crate::load::connection::Connection;
 use crate::load::login::Login;
 
 /// The time after which a user gives up.
@@ -22,12 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// second before any code of the broker runs.
 const MAX_USERS: usize = 6_000;
 
+/// Connections that no user has at the moment.
+type Idle = Arc<Mutex<Vec<Connection>>>;
+
 /// Users of one broker. Each signs in once, on a connection that no other user has then.
 pub(super) struct Users {
     address: SocketAddr,
     login: Login,
-    idle: Arc<Mutex<Vec<Client>>>,
-    signing_in: JoinSet<(usize, EndedLogin)>,
+    idle: Idle,
     /// One for each of them.
     places: Arc<Semaphore>,
 }
@@ -41,7 +43,9 @@ pub(super) struct OfferedLoad {
     pub(super) duration: Duration,
     /// The most by which an arrival was late: the load itself was too slow.
     pub(super) late: Duration,
+    /// Those that have ended.
     pub(super) logins: Vec<EndedLogin>,
+    under_way: JoinSet<Result<EndedLogin, BenchError>>,
 }
 
 /// A login that has ended.
@@ -54,34 +58,29 @@ pub(super) struct EndedLogin {
     pub(super) outcome: Outcome,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Completed,
     /// Its first request was answered with `Retry-After`.
     Refused,
     GaveUp,
-    Failed(BenchError),
 }
 
 impl OfferedLoad {
-    /// Whether nearly all logins completed within a quarter of a second.
-    fn is_quick(&self) -> bool {
-        const QUICK: Duration = Duration::from_millis(250);
-        let is_quick = |login: &&EndedLogin| {
-            matches!(login.outcome, Outcome::Completed) && login.took <= QUICK
-        };
-        let quick = self.logins.iter().filter(is_quick).count();
-        quick * 100 >= self.logins.len() * 98
+    /// Waits until every login has ended. Refused logins, and those of users who gave up,
+    /// are what is measured; any other one must succeed.
+    pub(super) async fn ended(mut self) -> Result<Self, BenchError> {
+        while let Some(ended) = self.under_way.join_next().await {
+            self.logins.push(ended.expect("no login panics")?);
+        }
+        Ok(self)
     }
+}
 
-    /// Refused logins, and those of users who gave up, are what is measured. Any other one
-    /// must succeed: this is the error of the first that did not.
-    pub(super) fn first_failure(&mut self) -> Result<(), BenchError> {
-        let failure = self.logins.drain(..).find_map(|login| match login.outcome {
-            Outcome::Failed(error) => Some(error),
-            Outcome::Completed | Outcome::Refused | Outcome::GaveUp => None,
-        });
-        failure.map_or(Ok(()), Err)
+impl EndedLogin {
+    /// Whether it completed, and took at most this long.
+    pub(super) fn is_within(&self, limit: Duration) -> bool {
+        self.outcome == Outcome::Completed && self.took <= limit
     }
 }
 
@@ -90,102 +89,67 @@ impl Users {
     pub(super) async fn connect(address: SocketAddr, login: Login) -> Result<Self, BenchError> {
         let mut idle = Vec::with_capacity(MAX_USERS);
         for _ in 0..MAX_USERS {
-            idle.push(Client::connect(address).await?);
+            idle.push(Connection::open(address).await?);
         }
         Ok(Self {
             address,
             login,
             idle: Arc::new(Mutex::new(idle)),
-            signing_in: JoinSet::new(),
             places: Arc::new(Semaphore::new(MAX_USERS)),
         })
     }
 
-    /// Lets users arrive for some seconds, and returns the load without its logins:
-    /// [`wait_for_all`](Self::wait_for_all) adds them to the load at `index`.
+    /// Lets users arrive for some seconds, and does not wait for their logins to
+    /// [end](OfferedLoad::ended).
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
-    pub(super) async fn arrive(
-        &mut self,
-        index: usize,
-        multiple: f64,
-        capacity: f64,
-        seconds: u32,
-    ) -> OfferedLoad {
-        let duration = Duration::from_secs(seconds.into());
+    pub(super) async fn arrive(&self, multiple: f64, capacity: f64, seconds: u32) -> OfferedLoad {
+        let mut load = OfferedLoad {
+            multiple,
+            duration: Duration::from_secs(seconds.into()),
+            late: Duration::ZERO,
+            logins: Vec::new(),
+            under_way: JoinSet::new(),
+        };
         let between = Duration::from_secs_f64(1.0 / (capacity * multiple));
-        let (began, mut arrival, mut late) = (Instant::now(), Duration::ZERO, Duration::ZERO);
-        while arrival < duration {
+        let (began, mut arrival) = (Instant::now(), Duration::ZERO);
+        while arrival < load.duration {
             let arrived = began + arrival;
             sleep_until(arrived).await;
-            late = late.max(arrived.elapsed());
+            load.late = load.late.max(arrived.elapsed());
             let place = self.places.clone().try_acquire_owned();
             let login = sign_in(self.address, self.login, self.idle.clone());
-            self.signing_in.spawn(async move {
+            load.under_way.spawn(async move {
                 let outcome = match place {
                     Ok(_place) => timeout(PATIENCE, login).await,
-                    Err(_) => Ok(Outcome::GaveUp),
+                    Err(_) => Ok(Ok(Outcome::GaveUp)),
                 };
-                let outcome = outcome.unwrap_or(Outcome::GaveUp);
-                let ended = EndedLogin {
+                Ok(EndedLogin {
                     arrived: arrived - began,
+                    outcome: outcome.unwrap_or(Ok(Outcome::GaveUp))?,
                     took: arrived.elapsed(),
-                    outcome,
-                };
-                (index, ended)
+                })
             });
             arrival += between;
         }
-        OfferedLoad {
-            multiple,
-            duration,
-            late,
-            logins: Vec::new(),
-        }
-    }
-
-    /// Whether nearly all users are served quickly if so many arrive in each of these
-    /// seconds.
-    pub(super) async fn are_served_quickly(
-        &mut self,
-        each_second: f64,
-        seconds: u32,
-    ) -> Result<bool, BenchError> {
-        let mut loads = [self.arrive(0, 1.0, each_second, seconds).await];
-        self.wait_for_all(&mut loads).await;
-        let [mut load] = loads;
-        let is_quick = load.is_quick();
-        load.first_failure()?;
-        Ok(is_quick)
-    }
-
-    /// Waits until every login has ended, and adds each to its load.
-    pub(super) async fn wait_for_all(&mut self, loads: &mut [OfferedLoad]) {
-        while let Some(ended) = self.signing_in.join_next().await {
-            let (index, login) = ended.expect("no login panics");
-            loads[index].logins.push(login);
-        }
+        load
     }
 }
 
 /// Signs in on an idle connection, or on a new one.
-async fn sign_in(address: SocketAddr, login: Login, idle: Arc<Mutex<Vec<Client>>>) -> Outcome {
+async fn sign_in(address: SocketAddr, login: Login, idle: Idle) -> Result<Outcome, BenchError> {
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = lock().pop().filter(|client| client.broker.is_open());
-    let client = match open {
-        Some(client) => Ok(client),
-        None => Client::connect(address).await,
-    };
-    let mut client = match client {
-        Ok(client) => client,
-        Err(error) => return Outcome::Failed(error),
+    let open = lock().pop().filter(Connection::is_open);
+    let mut client = match open {
+        Some(client) => client,
+        None => Connection::open(address).await?,
     };
     let mut times = Vec::with_capacity(4);
     let result = login.run(&mut client, &mut times).await;
     lock().push(client);
     match result {
-        Ok(()) => Outcome::Completed,
+        Ok(()) => Ok(Outcome::Completed),
         // A login that has begun must never be refused.
-        Err(BenchError::Refused { .. }) if times.len() == 1 => Outcome::Refused,
-        Err(error) => Outcome::Failed(error),
+        Err(BenchError::Refused { .. }) if times.len() == 1 => Ok(Outcome::Refused),
+        Err(error) => Err(error),
     }
 }

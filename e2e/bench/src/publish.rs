@@ -3,9 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Row, Table, machine};
 use crate::error::BenchError;
 use crate::programs::top_of_tree;
+use crate::report::{Row, Table};
 
 /// The file in which the table is published.
 const FILE: &str = "broker/README.md";
@@ -20,7 +20,7 @@ pub(crate) fn check() -> Result<(), BenchError> {
     if !changed.is_empty() {
         let reason = "the tree has uncommitted changes, and a figure belongs to a commit; \
                       commit them first";
-        return Err(BenchError::Publish(reason.to_owned()));
+        return Err(refusal(reason));
     }
     let text = fs::read_to_string(top_of_tree().join(FILE))?;
     replaced(&text, "").map(drop)
@@ -36,7 +36,7 @@ pub(crate) fn write(rows: &[Row]) -> Result<(), BenchError> {
         "\nMade by `just bench --publish` at commit `{commit}` on {date}, on {}. Each figure \
          is the median of its rounds, with the smallest and the greatest; only ratios carry \
          over to another machine.\n\n{}\n",
-        machine::in_words(),
+        machine(),
         Table(rows),
     );
     Ok(fs::write(path, replaced(&text, &section)?)?)
@@ -46,7 +46,7 @@ pub(crate) fn write(rows: &[Row]) -> Result<(), BenchError> {
 fn replaced(text: &str, section: &str) -> Result<String, BenchError> {
     let missing = || {
         let markers = format!("{} and {}", BEGIN.trim_end(), END.trim_end());
-        BenchError::Publish(format!("{FILE} lacks the lines {markers}, in this order"))
+        refusal(&format!("{FILE} lacks the lines {markers}, in this order"))
     };
     let (head, rest) = text.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
@@ -62,11 +62,39 @@ fn output(program: &str, arguments: &[&str]) -> Result<String, BenchError> {
         .output()?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(BenchError::Publish(format!(
+        false => Err(refusal(&format!(
             "{program} {} failed",
             arguments.join(" ")
         ))),
     }
+}
+
+fn refusal(reason: &str) -> BenchError {
+    BenchError::because(format!("--publish: {reason}"))
+}
+
+/// The cores, processor, memory and system of this machine, in words.
+fn machine() -> String {
+    // All cores: this thread stays on one.
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cores = cpus.lines().filter(|line| line.starts_with("processor"));
+    let processor = field(&cpus, "model name").unwrap_or("unknown");
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = field(&memory, "MemTotal").and_then(|text| text.split(' ').next());
+    let kib: u64 = kib.and_then(|it| it.parse().ok()).unwrap_or_default();
+    let system = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "{} cores ({processor}), {} GB, Linux {}",
+        cores.count(),
+        kib * 1024 / 1_000_000_000,
+        system.trim()
+    )
+}
+
+/// The value of the first line `name : value`.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    line.split_once(':').map(|(_, value)| value.trim())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! `floor-hops`: the calls of a login with nothing kept and nothing checked, on the
-//! broker's own libraries. Four requests come in; three go out to GitHub, or one to
-//! Google, whose signature is verified. No broker on these libraries can cost less.
+//! The floors. `floor-hops` makes the calls of a login with nothing kept and nothing
+//! checked, on the broker's own libraries. Four requests come in; three go out to GitHub,
+//! or one to Google, whose signature is verified. No broker on these libraries can cost
+//! less. And a Rocket server with one page, which no start of a server on Rocket can beat.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -8,7 +9,7 @@
 )]
 
 use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,41 +17,55 @@ use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
+use rocket::config::LogLevel;
 use rocket::fairing::AdHoc;
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
-use rocket::{Config, Request, Response, State, get, post, routes};
+use rocket::{Build, Config, Request, Response, Rocket, State, get, post, routes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::error::BenchError;
 
-/// Serves on a free port, whose address it prints, until it is killed. The providers
-/// listen at `providers`.
-pub(crate) async fn serve(providers: SocketAddr) -> Result<(), BenchError> {
-    let floor = FloorHops::new(format!("http://{providers}"))?;
-    let config = Config {
-        address: Ipv4Addr::LOCALHOST.into(),
-        port: 0,
-        log_level: rocket::config::LogLevel::Off,
-        ..Config::release_default()
-    };
+/// Serves one page until it is killed.
+pub(crate) async fn serve_page(port: u16) -> Result<(), BenchError> {
+    #[get("/")]
+    fn index() -> &'static str {
+        "ok"
+    }
+    launch(rocket::custom(config(port)).mount("/", routes![index])).await
+}
+
+/// Serves `floor-hops` on a free port, whose address it prints, until it is killed. The
+/// providers listen at `providers`.
+pub(crate) async fn serve_hops(providers: SocketAddr) -> Result<(), BenchError> {
     let routes = routes![start, visit, authorize, callback, result, token, profile];
-    let launched = rocket::custom(config)
-        .manage(floor)
+    let rocket = rocket::custom(config(0))
+        .manage(FloorHops::new(format!("http://{providers}"))?)
         .mount("/", routes)
         .attach(AdHoc::on_liftoff("address", |rocket| {
             let port = rocket.config().port;
             let _ = writeln!(std::io::stdout(), "127.0.0.1:{port}");
             Box::pin(async {})
-        }))
-        .launch()
-        .await;
+        }));
+    launch(rocket).await
+}
+
+fn config(port: u16) -> Config {
+    Config {
+        port,
+        log_level: LogLevel::Off,
+        ..Config::release_default()
+    }
+}
+
+async fn launch(rocket: Rocket<Build>) -> Result<(), BenchError> {
+    let launched = rocket.launch().await;
     launched
         .map(drop)
-        .map_err(|error| BenchError::Server(error.to_string()))
+        .map_err(|error| BenchError::because(error.to_string()))
 }
 
 struct FloorHops {
@@ -63,14 +78,11 @@ struct FloorHops {
 
 impl FloorHops {
     fn new(providers: String) -> Result<Self, BenchError> {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .build()
-            .map_err(|error| unreachable(&error))?;
+        let http = reqwest::Client::builder().no_proxy().build();
         let mut validation = Validation::new(Algorithm::RS256);
         validation.validate_aud = false;
         Ok(Self {
-            http,
+            http: http.map_err(|error| BenchError::because(error.to_string()))?,
             providers,
             key: OnceCell::new(),
             validation,
@@ -84,23 +96,12 @@ impl FloorHops {
     }
 
     async fn github(&self, code: &str) -> reqwest::Result<Profile> {
-        let url = |path: &str| format!("{}{path}", self.providers);
-        let form = [
-            ("client_id", "bench"),
-            ("client_secret", "bench"),
-            ("code", code),
-        ];
-        let token: Token = self
-            .http
-            .post(url("/login/oauth/access_token"))
-            .header("Accept", "application/json")
-            .form(&form)
-            .send()
-            .await?
-            .json()
-            .await?;
-        let get = |path: &str| self.http.get(url(path)).bearer_auth(&token.access_token);
-        let (user, emails) = tokio::join!(get("/user").send(), get("/user/emails").send());
+        let tokens = self.exchange("/login/oauth/access_token", code).await?;
+        let get = |path: &str| {
+            let request = self.http.get(format!("{}{path}", self.providers));
+            request.bearer_auth(&tokens.access_token).send()
+        };
+        let (user, emails) = tokio::join!(get("/user"), get("/user/emails"));
         let user: User = user?.json().await?;
         let emails: Vec<Email> = emails?.json().await?;
         Ok(Profile {
@@ -111,31 +112,31 @@ impl FloorHops {
     }
 
     async fn google(&self, code: &str) -> reqwest::Result<Profile> {
+        let tokens = self.exchange("/token", code).await?;
+        let key = self.key.get_or_try_init(|| self.read_key()).await?;
+        let claims = decode::<Profile>(&tokens.id_token, key, &self.validation);
+        Ok(claims.expect("the provider signs").claims)
+    }
+
+    /// Exchanges a code for tokens at `path`.
+    async fn exchange(&self, path: &str, code: &str) -> reqwest::Result<Tokens> {
         let form = [
             ("client_id", "bench"),
             ("client_secret", "bench"),
             ("code", code),
         ];
-        let url = format!("{}/token", self.providers);
-        let token: IdToken = self.http.post(url).form(&form).send().await?.json().await?;
-        let key = self.key.get_or_try_init(|| self.read_key()).await?;
-        let claims = decode::<Claims>(&token.id_token, key, &self.validation);
-        let claims = claims.expect("the provider signs").claims;
-        Ok(Profile {
-            subject: claims.sub,
-            name: claims.name,
-            email: claims.email,
-        })
+        let request = self.http.post(format!("{}{path}", self.providers));
+        let request = request.header("Accept", "application/json").form(&form);
+        request.send().await?.json().await
     }
 }
 
-fn unreachable(error: &reqwest::Error) -> BenchError {
-    BenchError::Server(format!("the providers cannot be reached: {error}"))
-}
-
 #[derive(Deserialize)]
-struct Token {
+struct Tokens {
     access_token: String,
+    /// Google's alone.
+    #[serde(default)]
+    id_token: String,
 }
 
 #[derive(Deserialize)]
@@ -149,20 +150,10 @@ struct Email {
     email: String,
 }
 
-#[derive(Deserialize)]
-struct IdToken {
-    id_token: String,
-}
-
-#[derive(Deserialize)]
-struct Claims {
-    sub: String,
-    name: Option<String>,
-    email: Option<String>,
-}
-
-#[derive(Serialize)]
+/// The profile of the answers; as it is read, the claims of an ID token.
+#[derive(Serialize, Deserialize)]
 struct Profile {
+    #[serde(rename(deserialize = "sub"))]
     subject: String,
     name: Option<String>,
     email: Option<String>,
