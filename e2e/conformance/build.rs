@@ -1,5 +1,5 @@
 //! Makes the requirements of `rules.yaml`, which lies beside the contract. A build script
-//! reads it, so the program links no crate of this kit.
+//! reads it, so the program links neither the contract nor the broker.
 
 #[path = "../../broker/contract/build/rules.rs"]
 mod rules;

@@ -2,20 +2,18 @@
 //! browser, or one that is driven through WebDriver.
 
 mod callback_server;
-mod http_browser;
-mod navigation;
-mod user;
 mod webdriver;
 
-use super::error::Stop;
+use std::{fmt, io};
+
+use agent::browser::{Arrival, Browser, Page, Visit};
+use url::Url;
+
 use super::http::Http;
 use super::mask;
-use super::verdict::Evidence;
+use super::verdict::{Evidence, Stop};
 
 use callback_server::CallbackServer;
-pub(crate) use http_browser::{End, HttpBrowser};
-pub(crate) use navigation::{Aim, Navigation};
-pub use user::UserPrompt;
 pub use webdriver::WebDriver;
 
 /// The browser of a run.
@@ -30,6 +28,24 @@ pub enum BrowserDriver {
     WebDriver(WebDriver),
 }
 
+/// The user's decision at the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aim {
+    SignIn,
+    Decline,
+}
+
+/// A browser's way from the broker to the consumer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Navigation<'a> {
+    /// The address that the browser opens.
+    pub(crate) url: &'a str,
+    /// The consumer's callback.
+    pub(crate) callback: &'a str,
+    /// The broker's address.
+    pub(crate) base_url: &'a str,
+}
+
 /// The end of a navigation.
 #[derive(Debug)]
 pub(crate) struct NavigationEnd {
@@ -42,20 +58,20 @@ impl BrowserDriver {
     /// Opens the address and waits until the browser is back at the consumer.
     pub(crate) async fn navigate(
         &self,
-        http: &mut Http,
+        http: &Http,
         navigation: Navigation<'_>,
+        aim: Aim,
     ) -> Result<NavigationEnd, Stop> {
         let Navigation { url, callback, .. } = navigation;
         let arrived_at = match self {
-            Self::Automatic => Some(http_browser::navigate(http, navigation).await?),
+            Self::Automatic => Some(follow_redirects(http, navigation).await?),
             Self::User(prompt) => {
                 let _server = CallbackServer::start(callback, url).await;
-                prompt.navigate(navigation)?
+                prompt.navigate(navigation, aim)?
             }
             Self::WebDriver(driver) => {
                 let server = CallbackServer::start(callback, url).await;
-                let start = server.start_page();
-                Some(driver.navigate(http, start, url, callback).await?)
+                Some(driver.navigate(server.start_page(), url, callback).await?)
             }
         };
         let received = match &arrived_at {
@@ -69,5 +85,87 @@ impl BrowserDriver {
             },
             url: arrived_at,
         })
+    }
+}
+
+impl Navigation<'_> {
+    /// The request with which a browser begins, on a page of the consumer.
+    pub(crate) fn visit(&self) -> Result<Visit, Stop> {
+        let url = Url::parse(self.url);
+        let url = url.map_err(|_| Stop::blocked("the browser was to open what is no URL"))?;
+        Ok(Visit::typed(&url).by_page_of(self.callback))
+    }
+
+    /// Whether an address is the consumer's: at the callback's origin, and, where the
+    /// broker has the same origin, below the callback's path.
+    pub(crate) fn is_at_consumer(&self, url: &Url) -> bool {
+        let Ok(callback) = Url::parse(self.callback) else {
+            return false;
+        };
+        let shares = Url::parse(self.base_url).is_ok_and(|base| base.origin() == callback.origin());
+        url.origin() == callback.origin() && (!shares || url.path().starts_with(callback.path()))
+    }
+}
+
+/// Follows redirects until they lead to the consumer, and returns the last address. A
+/// chain that ends at the broker has ended all the same; one that ends anywhere else
+/// needs a user.
+async fn follow_redirects(http: &Http, navigation: Navigation<'_>) -> Result<String, Stop> {
+    let mut browser = Browser::new(http.clone());
+    let is_end = |url: &Url| navigation.is_at_consumer(url);
+    match browser.visit_until(navigation.visit()?, is_end).await? {
+        Arrival::Stopped(visit) => Ok(visit.address().to_owned()),
+        Arrival::Page(page) if page.url.as_str().starts_with(navigation.base_url) => {
+            Ok(page.url.into())
+        }
+        Arrival::Page(page) => Err(Stop::Harness(needs_user(&page))),
+    }
+}
+
+fn needs_user(page: &Page) -> String {
+    let mut url = page.url.clone();
+    url.set_query(None);
+    format!(
+        "the browser was left at {}, which answered {}: for a page that needs a user \
+         use --browser person or --browser webdriver",
+        mask::url(url.as_str()),
+        page.status
+    )
+}
+
+/// Asks a question and waits for one line.
+type Ask = Box<dyn Fn(&str) -> io::Result<String> + Send + Sync>;
+
+/// A user who can be asked.
+pub struct UserPrompt(Ask);
+
+impl UserPrompt {
+    /// A user who answers each question with one line.
+    pub fn new(ask: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
+        Self(Box::new(ask))
+    }
+
+    /// The user opens an address, and may paste that of the callback.
+    fn navigate(&self, navigation: Navigation<'_>, aim: Aim) -> Result<Option<String>, Stop> {
+        let task = match aim {
+            Aim::SignIn => "sign in, always with the same account",
+            Aim::Decline => "CANCEL at the provider, this time",
+        };
+        let question = format!(
+            "Open this in a browser and {task}:\n\n  {}\n\n\
+             When you are back at {}, paste the address of that page and press Enter (or only \
+             Enter, to skip what the address shows): ",
+            navigation.url, navigation.callback
+        );
+        let line = (self.0)(&question)
+            .map_err(|error| Stop::Harness(format!("no user can be asked: {error}")))?;
+        let line = line.trim();
+        Ok((!line.is_empty()).then(|| line.to_owned()))
+    }
+}
+
+impl fmt::Debug for UserPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UserPrompt")
     }
 }

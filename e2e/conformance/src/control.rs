@@ -1,13 +1,12 @@
 //! The control address of a stack: it moves the clock, queues the user of the next
 //! sign-in, and registers projects.
 
-use reqwest::Method;
+use agent::control::{Control, ControlError};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::error::{NotTestable, Stop};
-use super::http::{Http, RawResponse};
-use super::project::TestProject;
-use super::users::QueuedUser;
+use super::project::{QueuedUser, TestProject};
+use super::verdict::{NotTestable, Stop};
 
 /// The names and callbacks of the runner's own projects: one callback is shared, one
 /// is each project's own. Nothing needs to listen there.
@@ -30,17 +29,25 @@ const PROJECTS: [(&str, [&str; 2]); 2] = [
 
 /// A control address.
 #[derive(Debug, Clone)]
-pub struct StackControl {
-    /// Without a trailing slash.
-    url: String,
+pub struct StackControl(Control);
+
+/// A project as the control address shows it.
+#[derive(Deserialize)]
+struct Registered {
+    name: String,
+    client_id: String,
+    client_secret: String,
+    redirect_uris: Vec<String>,
 }
 
 impl StackControl {
     /// The control address at `url`.
-    pub fn at(url: &str) -> Self {
-        Self {
-            url: url.trim_end_matches('/').to_owned(),
-        }
+    ///
+    /// # Errors
+    ///
+    /// If no HTTP client can be made here.
+    pub fn at(url: &str) -> Result<Self, NotTestable> {
+        Ok(Self(Control::at(url)?))
     }
 
     /// The runner's two projects: those of an earlier run, or new ones.
@@ -49,102 +56,66 @@ impl StackControl {
     ///
     /// If no server answers, or the server is no control address.
     pub async fn projects(&self) -> Result<[TestProject; 2], NotTestable> {
-        let http = Http::new(&self.url).map_err(NotTestable::new)?;
-        let known = self.call(&http, Method::GET, "/api/projects", None).await;
-        let known = known.map_err(|error| self.not_testable(&error))?.json();
-        let mut projects = Vec::new();
-        for (name, callbacks) in PROJECTS {
-            let mut earlier = known.as_array().into_iter().flatten();
-            let project = match earlier.find(|it| it["name"] == name) {
-                Some(project) => project.clone(),
-                None => self.register(&http, name, callbacks).await?,
-            };
-            let project = project_in(&project);
-            projects.push(project.ok_or_else(|| {
-                self.not_testable("its projects are not what GET /api/projects shows")
-            })?);
-        }
-        projects
-            .try_into()
-            .map_err(|_| self.not_testable("it has no projects"))
+        let known: Vec<Registered> = self.0.get("/api/projects").await?;
+        let [one, other] = PROJECTS;
+        Ok([
+            self.project(&known, one).await?,
+            self.project(&known, other).await?,
+        ])
     }
 
-    async fn register(
+    async fn project(
         &self,
-        http: &Http,
-        name: &str,
-        callbacks: [&str; 2],
-    ) -> Result<Value, NotTestable> {
-        let project = json!({ "name": name, "redirect_uris": callbacks });
-        let response = self
-            .call(http, Method::POST, "/api/projects", Some(&project))
-            .await;
-        Ok(response.map_err(|error| self.not_testable(&error))?.json())
+        known: &[Registered],
+        (name, callbacks): (&str, [&str; 2]),
+    ) -> Result<TestProject, ControlError> {
+        if let Some(earlier) = known.iter().find(|it| it.name == name) {
+            let mut callbacks = earlier.redirect_uris.iter().cloned();
+            return Ok(TestProject {
+                client_id: earlier.client_id.clone(),
+                client_secret: earlier.client_secret.clone(),
+                callback: callbacks.next().unwrap_or_default(),
+                second_callback: callbacks.next(),
+            });
+        }
+        let new = self.0.register(name, &callbacks).await?;
+        let [callback, second] = callbacks.map(str::to_owned);
+        Ok(TestProject {
+            client_id: new.client_id,
+            client_secret: new.client_secret,
+            callback,
+            second_callback: Some(second),
+        })
     }
 
     /// Moves the clock ahead.
-    pub(crate) async fn advance(&self, http: &Http, seconds: u64) -> Result<(), Stop> {
-        let step = json!({ "seconds": seconds });
-        let moved = self.call(http, Method::POST, "/api/clock/advance", Some(&step));
-        moved.await.map(drop).map_err(|error| self.stop(&error))
+    pub(crate) async fn advance(&self, seconds: u32) -> Result<(), Stop> {
+        Ok(self.0.advance(seconds.into()).await?)
     }
 
     /// Queues `user` for the next sign-in at `provider`.
-    pub(crate) async fn queue_user(
-        &self,
-        http: &Http,
-        provider: &str,
-        user: &QueuedUser,
-    ) -> Result<(), Stop> {
-        let next = json!({ "person": user.json() });
-        self.queue(http, provider, &next).await
+    pub(crate) async fn queue_user(&self, provider: &str, user: &QueuedUser) -> Result<(), Stop> {
+        self.queue(provider, &json!({ "person": user })).await
     }
 
     /// Lets the user decline the next sign-in at `provider`.
-    pub(crate) async fn queue_denial(&self, http: &Http, provider: &str) -> Result<(), Stop> {
-        self.queue(http, provider, &json!({ "misbehave": "deny" }))
-            .await
+    pub(crate) async fn queue_denial(&self, provider: &str) -> Result<(), Stop> {
+        self.queue(provider, &json!({ "misbehave": "deny" })).await
     }
 
-    async fn queue(&self, http: &Http, provider: &str, next: &Value) -> Result<(), Stop> {
-        let path = format!("/api/upstreams/{provider}/next");
-        let queued = self.call(http, Method::POST, &path, Some(next));
-        queued.await.map(drop).map_err(|error| self.stop(&error))
-    }
-
-    async fn call(
-        &self,
-        http: &Http,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<RawResponse, String> {
-        let url = format!("{}{path}", self.url);
-        let response = http.call_helper(method, &url, body).await?;
-        if response.is_success() {
-            return Ok(response);
-        }
-        Err(format!("{path} answered {}", response.status))
-    }
-
-    fn not_testable(&self, error: &str) -> NotTestable {
-        NotTestable::new(format!(
-            "no stack can be controlled at {}: {error}",
-            self.url
-        ))
-    }
-
-    fn stop(&self, error: &str) -> Stop {
-        Stop::Harness(format!("the control address {}: {error}", self.url))
+    async fn queue(&self, provider: &str, next: &Value) -> Result<(), Stop> {
+        Ok(self.0.queue(provider, next).await?)
     }
 }
 
-fn project_in(project: &Value) -> Option<TestProject> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Some(TestProject {
-        client_id: text(&project["client_id"])?,
-        client_secret: text(&project["client_secret"])?,
-        callback: text(&project["redirect_uris"][0])?,
-        second_callback: text(&project["redirect_uris"][1]),
-    })
+impl From<ControlError> for NotTestable {
+    fn from(error: ControlError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<ControlError> for Stop {
+    fn from(error: ControlError) -> Self {
+        Self::Harness(error.to_string())
+    }
 }

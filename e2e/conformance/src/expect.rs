@@ -1,9 +1,10 @@
 //! Pure checks of a response. A failed check says what was expected.
 
+use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
+use url::Url;
 
-use super::address;
-use super::http::RawResponse;
+use super::http::Exchange;
 
 /// The result of a check; the error is the expectation that failed.
 pub(crate) type Check = Result<(), String>;
@@ -14,26 +15,25 @@ pub(crate) fn ensure(holds: bool, expected: impl Into<String>) -> Check {
 }
 
 /// The status is exactly this one.
-pub(crate) fn status(response: &RawResponse, expected: u16) -> Check {
-    ensure(response.status == expected, format!("expected {expected}"))
+pub(crate) fn status(exchange: &Exchange, expected: u16) -> Check {
+    ensure(exchange.status == expected, format!("expected {expected}"))
 }
 
 /// Any success.
-pub(crate) fn success(response: &RawResponse) -> Check {
-    ensure(response.is_success(), "expected a success")
+pub(crate) fn success(exchange: &Exchange) -> Check {
+    ensure(exchange.is_success(), "expected a success")
 }
 
 /// Any 4xx: the request did nothing, and the server has no fault.
-pub(crate) fn refusal(response: &RawResponse) -> Check {
-    ensure(
-        (400..500).contains(&response.status),
-        "expected a refusal (4xx)",
-    )
+pub(crate) fn refusal(exchange: &Exchange) -> Check {
+    let is_refusal = (400..500).contains(&exchange.status);
+    ensure(is_refusal, "expected a refusal (4xx)")
 }
 
 /// The media type is JSON, with any parameters.
-pub(crate) fn json_media_type(response: &RawResponse) -> Check {
-    let essence = response.media_type.split(';').next().unwrap_or_default();
+pub(crate) fn json_media_type(exchange: &Exchange) -> Check {
+    let media_type = exchange.header(CONTENT_TYPE);
+    let essence = media_type.split(';').next().unwrap_or_default();
     ensure(
         essence.trim().eq_ignore_ascii_case("application/json"),
         "expected Content-Type: application/json",
@@ -83,9 +83,9 @@ pub(crate) fn api_error(value: &Value) -> Check {
     )
 }
 
-/// The members of a LoginResult with this status; none for an unknown status.
-pub(crate) fn members_of_result(status: Option<&str>) -> Option<&'static [&'static str]> {
-    match status {
+/// The members of a LoginResult, by its own status; none for an unknown status.
+pub(crate) fn members_of_result(value: &Value) -> Option<&'static [&'static str]> {
+    match value["status"].as_str() {
         Some("pending") => Some(&["status"]),
         Some("succeeded") => Some(&["status", "profile"]),
         Some("failed") => Some(&["status", "error"]),
@@ -95,7 +95,7 @@ pub(crate) fn members_of_result(status: Option<&str>) -> Option<&'static [&'stat
 
 /// LoginResult, by its own status. A member of another status may be null.
 pub(crate) fn login_result(value: &Value) -> Check {
-    let Some(members) = members_of_result(value["status"].as_str()) else {
+    let Some(members) = members_of_result(value) else {
         return Err("expected status to be pending, succeeded or failed".to_owned());
     };
     has(value, members)?;
@@ -108,9 +108,24 @@ pub(crate) fn login_result(value: &Value) -> Check {
     }
 }
 
-/// A URL that a browser may be sent to.
+/// A URL that a browser may be sent to: HTTPS or HTTP loopback, without credentials, query
+/// or fragment, at most 2048 characters.
 pub(crate) fn plain_url(text: &str) -> Check {
-    address::check_plain_url(text).map_err(str::to_owned)
+    ensure(
+        text.chars().count() <= 2048,
+        "expected at most 2048 characters",
+    )?;
+    let url = Url::parse(text).map_err(|_| "expected a URL")?;
+    let is_safe = match url.scheme() {
+        "https" => url.has_host(),
+        "http" => agent::url::is_loopback(&url),
+        _ => false,
+    };
+    ensure(is_safe, "expected HTTPS, or HTTP on loopback")?;
+    let has_credentials = !url.username().is_empty() || url.password().is_some();
+    ensure(!has_credentials, "expected no credentials in the URL")?;
+    ensure(!text.contains('?'), "expected no query")?;
+    ensure(!text.contains('#'), "expected no fragment")
 }
 
 /// A cookie that neither scripts nor other sites' requests use.

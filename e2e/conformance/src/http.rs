@@ -1,17 +1,18 @@
-//! Raw HTTP: one bounded request at a time, sent once.
+//! Raw HTTP: one bounded request at a time, sent once, and counted.
 
-mod message;
-
-use std::error::Error as _;
-use std::sync::OnceLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
-use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
+use agent::browser::{NavigationError, Page, Transport, Visit};
+use agent::http::{self, HttpError, Reach};
+use reqwest::Method;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
+use url::Url;
 
-use super::address;
-pub(crate) use message::{Body, Exchange, RawRequest, RawResponse};
+use crate::mask;
+use crate::verdict::{Evidence, Stop};
 
 /// The time that a server has for one response.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -22,15 +23,41 @@ pub const MAX_REQUESTS: usize = 400;
 /// The part of a body that is read.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// An HTTP client that counts its requests.
-#[derive(Debug)]
+/// An HTTP client that counts its requests, also those of its browsers.
+#[derive(Debug, Clone)]
 pub(crate) struct Http {
-    /// Servers on this machine are reached without a proxy.
-    is_local: bool,
-    plain: Client,
-    /// Made on first use: reading the machine's certificates takes long.
-    encrypted: OnceLock<Client>,
-    sent: usize,
+    client: Arc<http::Http>,
+    sent: Arc<AtomicUsize>,
+}
+
+/// A request to the broker.
+#[derive(Debug, Clone)]
+pub(crate) struct RawRequest {
+    pub(crate) method: Method,
+    /// With the query, if any.
+    pub(crate) path: String,
+    pub(crate) body: Body,
+    /// The whole value of the header.
+    pub(crate) authorization: Option<String>,
+}
+
+/// The body of a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    Empty,
+    Json(Value),
+    /// A media type, and text that need not be of it.
+    Raw(&'static str, String),
+}
+
+/// A request with its response.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) evidence: Evidence,
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    /// Null if the body is no JSON.
+    pub(crate) body: Value,
 }
 
 impl Http {
@@ -40,44 +67,27 @@ impl Http {
     ///
     /// If no client can be made.
     pub(crate) fn new(base_url: &str) -> Result<Self, String> {
-        let is_local = address::is_http_loopback(base_url);
+        let client = http::Http::new(reach(base_url), RESPONSE_TIMEOUT)?;
         Ok(Self {
-            is_local,
-            plain: build(builder(is_local).tls_certs_only([]))?,
-            encrypted: OnceLock::new(),
-            sent: 0,
+            client: Arc::new(client),
+            sent: Arc::default(),
         })
-    }
-
-    fn client_for(&self, url: &str) -> Result<&Client, String> {
-        if url.starts_with("http:") {
-            return Ok(&self.plain);
-        }
-        match self.encrypted.get() {
-            Some(client) => Ok(client),
-            None => {
-                let client = build(builder(self.is_local))?;
-                Ok(self.encrypted.get_or_init(|| client))
-            }
-        }
     }
 
     /// The number of requests so far.
     pub(crate) fn sent(&self) -> usize {
-        self.sent
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Sends `request` to the broker at `base_url`.
     pub(crate) async fn exchange(
-        &mut self,
+        &self,
         base_url: &str,
         request: &RawRequest,
     ) -> Result<Exchange, String> {
         let url = format!("{base_url}{}", request.path);
-        let mut builder = self
-            .client_for(&url)?
-            .request(request.method.clone(), url)
-            .header(ACCEPT, "application/json");
+        let mut builder = self.request(request.method.clone(), &url)?;
+        builder = builder.header(ACCEPT, "application/json");
         if let Some(value) = &request.authorization {
             builder = builder.header(AUTHORIZATION, value);
         }
@@ -88,123 +98,148 @@ impl Http {
                 builder.header(CONTENT_TYPE, *media_type).body(text.clone())
             }
         };
+        let response = http::send(builder, MAX_BODY_BYTES).await;
+        let response = response.map_err(|error| message(&error))?;
+        let received = masked_response(response.status, &response.headers, &response.text());
         Ok(Exchange {
-            sent: request.masked(),
-            response: self.count_and_send(builder).await?,
+            evidence: Evidence {
+                sent: request.masked(),
+                received,
+            },
+            status: response.status,
+            body: response.json(),
+            headers: response.headers,
         })
     }
 
-    /// Sends a browser's navigation to `url`.
-    pub(crate) async fn navigate(
-        &mut self,
-        method: Method,
-        url: &str,
-        cookies: &str,
-    ) -> Result<RawResponse, String> {
-        let mut request = self
-            .client_for(url)?
-            .request(method, url)
-            .header(ACCEPT, "text/html");
-        if !cookies.is_empty() {
-            request = request.header(COOKIE, cookies);
-        }
-        self.count_and_send(request).await
-    }
-
-    /// Sends JSON to a helper of the run, a driver or a control address; not counted.
-    pub(crate) async fn call_helper(
-        &self,
-        method: Method,
-        url: &str,
-        body: Option<&Value>,
-    ) -> Result<RawResponse, String> {
-        let request = self.client_for(url)?.request(method, url);
-        send(match body {
-            Some(body) => request.json(body),
-            None => request,
-        })
-        .await
-    }
-
-    async fn count_and_send(&mut self, request: RequestBuilder) -> Result<RawResponse, String> {
-        if self.sent >= MAX_REQUESTS {
+    /// A request that counts.
+    fn request(&self, method: Method, url: &str) -> Result<reqwest::RequestBuilder, String> {
+        if self.sent() >= MAX_REQUESTS {
             return Err(format!("a run sends at most {MAX_REQUESTS} requests"));
         }
-        self.sent += 1;
-        send(request).await
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.client.request(method, url)
     }
 }
 
-fn builder(is_local: bool) -> ClientBuilder {
-    let builder = Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        // A one-time exchange is never repeated; only a test sends anything again.
-        .retry(reqwest::retry::never())
-        .timeout(RESPONSE_TIMEOUT);
-    if is_local {
-        builder.no_proxy()
-    } else {
-        builder
+impl Transport for Http {
+    type Error = Stop;
+
+    async fn send(&self, visit: &Visit, headers: HeaderMap) -> Result<Page, Stop> {
+        let page = match self.request(visit.method.clone(), visit.url.as_str()) {
+            Ok(request) => {
+                let page = agent::browser::read(request.headers(headers)).await;
+                page.map_err(|error| message(&error))
+            }
+            Err(error) => Err(error),
+        };
+        let page = page.map_err(|error| {
+            let mut at = visit.url.clone();
+            at.set_query(None);
+            Stop::Harness(format!(
+                "the browser at {}: {error}",
+                mask::url(at.as_str())
+            ))
+        })?;
+        let is_redirect = (300..400).contains(&page.status) && page.headers.contains_key(LOCATION);
+        if is_redirect && visit.redirected(page.status, &page.headers).is_none() {
+            let reason = "the browser was redirected to something that is no URL";
+            return Err(Stop::blocked(reason));
+        }
+        Ok(page)
     }
-}
 
-fn build(builder: ClientBuilder) -> Result<Client, String> {
-    builder
-        .build()
-        .map_err(|error| format!("no HTTP client can be made here: {}", cause(&error)))
-}
-
-async fn send(request: RequestBuilder) -> Result<RawResponse, String> {
-    read(request).await.map_err(|error| message(&error))
-}
-
-async fn read(request: RequestBuilder) -> reqwest::Result<RawResponse> {
-    let mut response = request.send().await?;
-    let header = |name| {
-        let value = response.headers().get(name)?;
-        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
-    let media_type = header(CONTENT_TYPE).unwrap_or_default();
-    let location = header(LOCATION);
-    let cookies = response.headers().get_all(SET_COOKIE);
-    let cookies = cookies.iter().filter_map(|it| it.to_str().ok());
-    let cookies = cookies.map(str::to_owned).collect();
-    let status = response.status().as_u16();
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_BODY_BYTES {
-            body.truncate(MAX_BODY_BYTES);
-            break;
+    fn stop(&self, reason: NavigationError) -> Stop {
+        match reason {
+            NavigationError::EndlessRedirects(_) => {
+                Stop::blocked("the browser was redirected 20 times and did not come back")
+            }
+            NavigationError::Forbidden(_) => Stop::Harness(reason.to_string()),
         }
     }
-    Ok(RawResponse {
-        status,
-        media_type,
-        location,
-        cookies,
-        body: String::from_utf8_lossy(&body).into_owned(),
-    })
 }
 
-/// An error message without the URL, which may contain a secret.
-fn message(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        format!("no answer within {} s", RESPONSE_TIMEOUT.as_secs())
-    } else if error.is_connect() {
-        format!("no connection: {}", cause(error))
-    } else if error.is_builder() {
-        format!("the request cannot be sent: {}", cause(error))
-    } else {
-        format!("the exchange broke off: {}", cause(error))
+/// Servers on this machine are reached without a proxy.
+pub(crate) fn reach(url: &str) -> Reach {
+    match Url::parse(url) {
+        Ok(url) if agent::url::is_loopback(&url) => Reach::Loopback,
+        _ => Reach::Anywhere,
     }
 }
 
-/// The innermost error, which is the most precise one.
-fn cause(error: &reqwest::Error) -> String {
-    let mut reason = error.source();
-    while let Some(deeper) = reason.and_then(std::error::Error::source) {
-        reason = Some(deeper);
+/// Plain HTTP to this machine.
+pub(crate) fn is_http_loopback(url: &str) -> bool {
+    url.starts_with("http:") && reach(url) == Reach::Loopback
+}
+
+fn message(error: &HttpError) -> String {
+    match error {
+        HttpError::NoAnswer => format!("no answer within {} s", RESPONSE_TIMEOUT.as_secs()),
+        _ => error.to_string(),
     }
-    reason.map_or_else(|| "for no known reason".to_owned(), ToString::to_string)
+}
+
+/// A response for a report.
+pub(crate) fn masked_response(status: u16, headers: &HeaderMap, body: &str) -> String {
+    let text = |name| {
+        let value = headers.get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()))
+    };
+    let location = text(LOCATION).map(|it| format!(" to {}", mask::url(&it)));
+    let media_type = text(CONTENT_TYPE).unwrap_or_default();
+    let (location, body) = (location.unwrap_or_default(), mask::body(body));
+    format!("{status}{location} {media_type} {body}")
+}
+
+impl RawRequest {
+    pub(crate) fn get(path: &str) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.to_owned(),
+            body: Body::Empty,
+            authorization: None,
+        }
+    }
+
+    pub(crate) fn post(path: &str, body: Value) -> Self {
+        Self {
+            method: Method::POST,
+            body: Body::Json(body),
+            ..Self::get(path)
+        }
+    }
+
+    pub(crate) fn with_authorization(self, value: impl Into<String>) -> Self {
+        Self {
+            authorization: Some(value.into()),
+            ..self
+        }
+    }
+
+    /// The request for a report.
+    fn masked(&self) -> String {
+        let authorization = match self.authorization.as_deref() {
+            Some(value) => format!(" (Authorization: {})", mask::authorization(value)),
+            None => String::new(),
+        };
+        let body = match &self.body {
+            Body::Empty => String::new(),
+            Body::Json(value) => format!(" {}", mask::body(&value.to_string())),
+            Body::Raw(media_type, text) => format!(" {media_type} {}", mask::body(text)),
+        };
+        let url = mask::url(&self.path);
+        format!("{} {url}{authorization}{body}", self.method)
+    }
+}
+
+impl Exchange {
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// A header; empty if there is none.
+    pub(crate) fn header(&self, name: reqwest::header::HeaderName) -> &str {
+        let value = self.headers.get(name);
+        value.and_then(|it| it.to_str().ok()).unwrap_or_default()
+    }
 }

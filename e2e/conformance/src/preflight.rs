@@ -1,8 +1,10 @@
 //! The check that there is a broker to test, before any verdict.
 
-use super::error::{NotTestable, Stop};
+use reqwest::header::CONTENT_TYPE;
+
 use super::http::{Exchange, RawRequest};
 use super::run::Run;
+use super::verdict::{NotTestable, Stop};
 
 /// The providers of the contract.
 const PROVIDERS: [&str; 2] = ["google", "github"];
@@ -18,11 +20,11 @@ pub(crate) async fn check(run: &mut Run<'_>) -> Result<(), NotTestable> {
         let key = run.new_secret("session_key");
         let body = project.session_request(&key, run.providers[0]);
         let exchange = send(run, RawRequest::post("/v1/login/session", body)).await?;
-        if !exchange.response.is_success() {
-            return Err(NotTestable::new(format!(
+        if !exchange.is_success() {
+            return Err(NotTestable(format!(
                 "{} does not start a login for the {which}project {} (POST /v1/login/session \
                  answered {}): check its client_id, its secret and its callback {}",
-                plan.base_url, project.client_id, exchange.response.status, project.callback,
+                plan.base_url, project.client_id, exchange.status, project.callback,
             )));
         }
     }
@@ -33,18 +35,16 @@ pub(crate) async fn check(run: &mut Run<'_>) -> Result<(), NotTestable> {
 async fn available(run: &mut Run<'_>) -> Result<Vec<&'static str>, NotTestable> {
     let base_url = &run.plan.base_url;
     let exchange = send(run, RawRequest::get("/api/providers")).await?;
-    let response = &exchange.response;
-    let statuses = response.json();
-    let Some(statuses) = statuses.as_array().filter(|_| response.is_success()) else {
-        return Err(NotTestable::new(format!(
+    let statuses = exchange.body.as_array();
+    let Some(statuses) = statuses.filter(|_| exchange.is_success()) else {
+        let media_type = match exchange.header(CONTENT_TYPE) {
+            "" => "no Content-Type",
+            media_type => media_type,
+        };
+        return Err(NotTestable(format!(
             "{base_url} answers, but not as a sign-in broker: GET /api/providers came back {} \
-             with {}",
-            response.status,
-            if response.media_type.is_empty() {
-                "no Content-Type"
-            } else {
-                &response.media_type
-            },
+             with {media_type}",
+            exchange.status,
         )));
     };
     let is_available = |id: &str| {
@@ -56,7 +56,7 @@ async fn available(run: &mut Run<'_>) -> Result<Vec<&'static str>, NotTestable> 
         .filter(|id| is_available(id))
         .collect();
     if available.is_empty() {
-        return Err(NotTestable::new(format!(
+        return Err(NotTestable(format!(
             "{base_url} has no provider to sign in with: GET /api/providers shows none available"
         )));
     }
@@ -67,7 +67,7 @@ async fn send(run: &mut Run<'_>, request: RawRequest) -> Result<Exchange, NotTes
     let base_url = &run.plan.base_url;
     run.send(request).await.map_err(|stop| match stop {
         Stop::Harness(reason) | Stop::Blocked(reason) => {
-            NotTestable::new(format!("{base_url} cannot be tested: {reason}"))
+            NotTestable(format!("{base_url} cannot be tested: {reason}"))
         }
     })
 }

@@ -1,23 +1,64 @@
-//! The state of one run: it sends, checks responses and collects the verdicts.
-
-mod results;
+//! The plan of a run, and the state of one: it sends, checks responses and collects the
+//! verdicts.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::browser::{Aim, Navigation, NavigationEnd};
-use super::error::{NotTestable, Stop};
+use super::browser::{Aim, BrowserDriver, Navigation, NavigationEnd};
+use super::control::StackControl;
 use super::expect::{self, Check};
 use super::http::{Exchange, Http, RawRequest};
 use super::mask::Mask;
-use super::plan::TestPlan;
 use super::project::TestProject;
-use super::random;
 use super::report::ConformanceReport;
 use super::requirement::Requirement;
-use super::verdict::Evidence;
-use results::Results;
+use super::verdict::{Evidence, NotTestable, Results, Stop};
+
+/// The plan of one run.
+#[derive(Debug)]
+pub struct TestPlan {
+    /// The broker, without a trailing slash.
+    pub base_url: String,
+    /// The project whose backend the run plays.
+    pub project: TestProject,
+    /// Another project, for the borders between projects.
+    pub other: Option<TestProject>,
+    /// The browser.
+    pub browser: BrowserDriver,
+    /// The control address of the stack around the broker, if there is one.
+    pub control: Option<StackControl>,
+    /// The way to see something expire.
+    pub expiry: Expiry,
+}
+
+/// The way to see something expire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// The control address moves the clock.
+    ByControl,
+    /// The run waits: a quarter of an hour.
+    InRealTime,
+    /// Expiry is not tested.
+    LeftOut,
+}
+
+impl TestPlan {
+    /// A callback that the other project has registered and the first one has not.
+    pub(crate) fn callback_of_other_alone(&self) -> Option<&str> {
+        let mut theirs = self.other.as_ref()?.callbacks();
+        theirs.find(|it| self.project.callbacks().all(|own| own != *it))
+    }
+
+    /// A browser's way from `url` to the consumer.
+    pub(crate) fn navigation<'a>(&'a self, url: &'a str) -> Navigation<'a> {
+        Navigation {
+            url,
+            callback: &self.project.callback,
+            base_url: &self.base_url,
+        }
+    }
+}
 
 /// The state that the scenarios share.
 pub(crate) struct Run<'a> {
@@ -29,6 +70,8 @@ pub(crate) struct Run<'a> {
     pub(crate) token_prefix: Option<String>,
     /// The subjects of the accounts that signed in.
     pub(crate) subjects: BTreeMap<(String, String), String>,
+    /// The requirements whose scenarios are played.
+    requirements: &'a [Requirement],
     /// The error after which the browser is not used any more.
     browser_error: Option<String>,
     mask: Mask,
@@ -39,21 +82,20 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         plan: &'a TestPlan,
+        requirements: &'a [Requirement],
         progress: &'a mut dyn FnMut(&str),
     ) -> Result<Self, NotTestable> {
         let mut mask = Mask::default();
-        for project in [Some(&plan.project), plan.other.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for project in [&plan.project].into_iter().chain(&plan.other) {
             mask.add("client_secret", &project.client_secret);
         }
         Ok(Self {
             plan,
-            http: Http::new(&plan.base_url).map_err(NotTestable::new)?,
+            http: Http::new(&plan.base_url).map_err(NotTestable)?,
             providers: Vec::new(),
             token_prefix: None,
             subjects: BTreeMap::new(),
+            requirements,
             browser_error: None,
             mask,
             results: Results::default(),
@@ -66,28 +108,26 @@ impl<'a> Run<'a> {
         (self.progress)(step);
     }
 
-    /// The other project, if there is one.
-    pub(crate) fn other(&self) -> Option<&'a TestProject> {
-        self.plan.other.as_ref()
+    /// Whether a scenario that covers these requirements is played.
+    pub(crate) fn asks_for(&self, covers: &[Requirement]) -> bool {
+        covers.iter().any(|it| self.requirements.contains(it))
     }
 
     /// Sends `request` to the broker, and checks what is required of every response.
     pub(crate) async fn send(&mut self, request: RawRequest) -> Result<Exchange, Stop> {
         let exchange = self.http.exchange(&self.plan.base_url, &request).await;
         let exchange = exchange.map_err(|error| Stop::Harness(self.mask.apply(&error)))?;
-        let response = &exchange.response;
-        if let 429 | 502 | 503 | 504 = response.status {
-            let status = response.status;
+        if let status @ (429 | 502 | 503 | 504) = exchange.status {
             let reason = format!("answered {status}: too busy, or out of order");
             return Err(Stop::Harness(reason));
         }
-        let body = response.json();
-        self.mask_secrets_of(&body);
+        let body = &exchange.body;
+        self.mask_secrets_of(body);
         if body.is_object() || body.is_array() {
-            let is_json = expect::json_media_type(response);
+            let is_json = expect::json_media_type(&exchange);
             self.check(Requirement::AnswerMediaType, &exchange, is_json);
             let at_token = request.path.split('?').next() == Some("/v1/token");
-            let none = expect::no_upstream_token(&body, at_token);
+            let none = expect::no_upstream_token(body, at_token);
             self.check(Requirement::AnswerNoUpstreamToken, &exchange, none);
         }
         Ok(exchange)
@@ -99,14 +139,12 @@ impl<'a> Run<'a> {
         if let Some(error) = &self.browser_error {
             return Err(Stop::Harness(error.clone()));
         }
-        let plan = self.plan;
-        let navigation = Navigation {
-            url,
-            callback: &plan.project.callback,
-            base_url: &plan.base_url,
-            aim,
-        };
-        let end = plan.browser.navigate(&mut self.http, navigation).await;
+        let navigation = self.plan.navigation(url);
+        let end = self
+            .plan
+            .browser
+            .navigate(&self.http, navigation, aim)
+            .await;
         if let Err(Stop::Harness(error)) = &end {
             self.browser_error = Some(error.clone());
         }
@@ -130,18 +168,14 @@ impl<'a> Run<'a> {
 
     /// A new secret of 43 characters, masked in every report.
     pub(crate) fn new_secret(&mut self, name: &'static str) -> String {
-        let secret = random::secret();
+        let secret = agent::secret::secret();
         self.mask.add(name, &secret);
         secret
     }
 
     /// Records a check of an exchange.
     pub(crate) fn check(&mut self, requirement: Requirement, exchange: &Exchange, check: Check) {
-        let evidence = Evidence {
-            sent: exchange.sent.clone(),
-            received: exchange.response.masked(),
-        };
-        self.check_by(requirement, evidence, check);
+        self.check_by(requirement, exchange.evidence.clone(), check);
     }
 
     /// Records a check by any evidence.
@@ -183,7 +217,7 @@ impl<'a> Run<'a> {
     ) -> bool {
         let is_refused = self.check_refusal_of_any_status(requirement, exchange);
         if is_refused {
-            let status = expect::status(&exchange.response, kit_status);
+            let status = expect::status(exchange, kit_status);
             self.check(Requirement::RefusalStatus, exchange, status);
         }
         is_refused
@@ -195,17 +229,16 @@ impl<'a> Run<'a> {
         requirement: Requirement,
         exchange: &Exchange,
     ) -> bool {
-        let response = &exchange.response;
-        let refusal = expect::refusal(response);
+        let refusal = expect::refusal(exchange);
         let is_refused = refusal.is_ok();
         self.check(requirement, exchange, refusal);
         // Other statuses may come from infrastructure, which need not send JSON.
-        if matches!(response.status, 400..=403 | 409 | 410 | 422) {
-            let body = response.json();
-            self.check(Requirement::ErrorShape, exchange, expect::api_error(&body));
-            self.check_no_members_but(exchange, &body, &["error", "message"]);
+        if matches!(exchange.status, 400..=403 | 409 | 410 | 422) {
+            let body = &exchange.body;
+            self.check(Requirement::ErrorShape, exchange, expect::api_error(body));
+            self.check_no_members_but(exchange, body, &["error", "message"]);
             if body["error"].is_string() {
-                let code = expect::member(&body, "error", "request_failed");
+                let code = expect::member(body, "error", "request_failed");
                 self.check(Requirement::ErrorCode, exchange, code);
             }
         }
@@ -214,15 +247,15 @@ impl<'a> Run<'a> {
 
     /// Checks that a response is a success. Returns whether it is.
     pub(crate) fn check_success(&mut self, requirement: Requirement, exchange: &Exchange) -> bool {
-        self.check(requirement, exchange, expect::success(&exchange.response));
+        self.check(requirement, exchange, expect::success(exchange));
         self.check_success_status(exchange);
-        exchange.response.is_success()
+        exchange.is_success()
     }
 
     /// Checks that a success has this kit's status.
     pub(crate) fn check_success_status(&mut self, exchange: &Exchange) {
-        if exchange.response.is_success() {
-            let status = expect::status(&exchange.response, 200);
+        if exchange.is_success() {
+            let status = expect::status(exchange, 200);
             self.check(Requirement::SuccessStatus, exchange, status);
         }
     }
@@ -230,6 +263,20 @@ impl<'a> Run<'a> {
     /// Records why requirements are not tested here. A test elsewhere counts more.
     pub(crate) fn skip(&mut self, requirements: &[Requirement], reason: &str) {
         self.results.skip(requirements, reason);
+    }
+
+    /// What a test of `requirement` needs; without it, the requirement is skipped for this
+    /// `reason`.
+    pub(crate) fn or_skip<T>(
+        &mut self,
+        requirement: Requirement,
+        needed: Option<T>,
+        reason: &str,
+    ) -> Option<T> {
+        if needed.is_none() {
+            self.skip(&[requirement], reason);
+        }
+        needed
     }
 
     /// Records the end of a scenario that covers these requirements.
@@ -243,13 +290,12 @@ impl<'a> Run<'a> {
 
     /// The verdicts, without secrets.
     pub(crate) fn into_report(self) -> ConformanceReport {
-        let (results, errors) = self.results.into_parts();
-        let mask = self.mask;
+        let (results, harness_errors) = self.results.into_parts(&self.mask);
         ConformanceReport {
             broker: self.plan.base_url.clone(),
             requests: self.http.sent(),
-            results: results.into_iter().map(|it| it.masked(&mask)).collect(),
-            harness_errors: errors.iter().map(|it| mask.apply(it)).collect(),
+            results,
+            harness_errors,
         }
     }
 }

@@ -1,82 +1,79 @@
-//! The scenarios: one file for each kind of login, with the requirements that it
-//! covers.
+//! The scenarios, one after the other, each with the requirements that it covers.
 
-mod accounts;
-mod authorize;
-mod bearer;
-mod clean;
-mod delivery;
-mod exchange;
-mod expiry;
 mod malformed;
 mod profile;
-mod providers;
-mod result;
 mod session;
 mod sign_in;
 
-use super::requirement::Requirement as R;
+mod bearer;
+mod clean;
+mod delivery;
+mod expiry;
+mod legacy;
+mod providers;
+
 use super::run::Run;
 
-/// Plays every scenario. One that ends early does not stop the others.
-pub(crate) async fn play_all(run: &mut Run<'_>) {
-    run.report_progress("Reading the providers, and paths that do not exist");
-    let end = providers::play(run).await;
-    run.end_scenario(providers::COVERS, end);
+/// Declares the table: the progress line of a scenario, its function, and the requirements
+/// that it covers.
+macro_rules! scenarios {
+    ($($progress:literal, $play:path: $($covers:ident)+;)+) => {
+        /// Plays the scenarios that the run asks for. One that ends early does not stop the
+        /// others.
+        pub(crate) async fn play_all(run: &mut Run<'_>) {
+            $(
+                let covers = &[$(crate::Requirement::$covers),+];
+                if run.asks_for(covers) {
+                    run.report_progress($progress);
+                    let end = $play(run).await;
+                    run.end_scenario(covers, end);
+                }
+            )+
+        }
+    };
+}
 
-    run.report_progress("Starting logins, with good and with malformed requests");
-    let end = session::play(run).await;
-    run.end_scenario(session::COVERS, end);
-
-    run.report_progress("Reading pending and unknown results");
-    let end = clean::read_pending(run).await;
-    run.end_scenario(clean::READ_PENDING_COVERS, end);
-
-    run.report_progress("Signing in by the clean flow");
-    let end = clean::sign_in(run).await;
-    run.end_scenario(clean::SIGN_IN_COVERS, end);
-
-    run.report_progress("Signing in after a pending read");
-    let end = clean::sign_in_after_pending_read(run).await;
-    run.end_scenario(&[R::ResultPendingKeeps], end);
-
-    run.report_progress("Signing in as further users");
-    let end = accounts::play(run).await;
-    run.end_scenario(accounts::COVERS, end);
-
-    run.report_progress("Reading a result with malformed requests");
-    let end = clean::read_malformed(run).await;
-    run.end_scenario(clean::READ_MALFORMED_COVERS, end);
-
-    run.report_progress("Declining at the provider");
-    let end = clean::decline(run).await;
-    run.end_scenario(clean::DECLINE_COVERS, end);
-
-    run.report_progress("Opening malformed authorize URLs");
-    let end = authorize::play(run).await;
-    run.end_scenario(authorize::COVERS, end);
-
-    run.report_progress("Signing in by the legacy flow, and replaying its code");
-    let end = exchange::replay(run).await;
-    run.end_scenario(exchange::REPLAY_COVERS, end);
-
-    run.report_progress("Exchanging a code with malformed requests, and revoking its token");
-    let end = exchange::exchange_malformed(run).await;
-    run.end_scenario(exchange::EXCHANGE_MALFORMED_COVERS, end);
-
-    run.report_progress("Delivering a provider's answer in another browser");
-    let end = delivery::elsewhere(run).await;
-    run.end_scenario(delivery::ELSEWHERE_COVERS, end);
-
-    run.report_progress("Delivering a provider's answer by HEAD");
-    let end = delivery::by_head(run).await;
-    run.end_scenario(&[R::BrowserHead], end);
-
-    run.report_progress("Delivering a provider's answer twice");
-    let end = delivery::twice(run).await;
-    run.end_scenario(&[R::UpstreamLoginOnce], end);
-
-    run.report_progress("Waiting for the end of logins and tokens");
-    let end = expiry::play(run).await;
-    run.end_scenario(expiry::COVERS, end);
+scenarios! {
+    "Reading the providers, and paths that do not exist", providers::play:
+        ProvidersShape ProvidersKnown RequestPath RequestMethod;
+    "Starting logins, with good and with malformed requests", session::play:
+        AnswerMediaType AnswerMembers AnswerNoUpstreamToken AuthorizationUrlShape
+        BodyDuplicateField BodyFieldNames BodyFieldType BodyJson BodyMediaType
+        BodyMissingField BodyUnknownField ClientIdLength ClientInBody ClientRecognised
+        ClientSecretLength ErrorCode ErrorShape ProviderKnown RedirectUriOwnProject
+        RedirectUriRegistered RedirectUriShape RefusalStatus RequestSecretBesideBody
+        RequestSecretInUrl SessionExpiresIn SessionFields SessionKeyFresh SessionKeyPattern
+        SessionStatus SuccessStatus UrlNoSecret;
+    "Reading pending and unknown results", clean::read_pending:
+        ResultPending ResultPendingKeeps ResultKnown ResultRefusedStatus;
+    "Signing in by the clean flow", clean::sign_in:
+        CallbackClean ResultSucceeded ResultFields ResultOnce ProfileFields ProfileTypes
+        ProfileProvider ProfileSubjectForm;
+    "Signing in after a pending read", clean::sign_in_after_pending_read:
+        ResultPendingKeeps;
+    "Signing in as further users", clean::sign_in_further_users:
+        ProfileSubjectDistinct ProfileSubjectNotEmail ProfileProviderSubject ProfileNames
+        ProfileEmail ProfileEmailVerified;
+    "Reading a result with malformed requests", clean::read_malformed:
+        ResultCallback ResultRefusedKeeps;
+    "Declining at the provider", clean::decline:
+        CallbackCleanAfterFailure ResultFailed UpstreamDenied;
+    "Opening malformed authorize URLs", legacy::authorize_malformed:
+        AuthorizeClient AuthorizeOnce AuthorizeChallengeMethod AuthorizeResponseType;
+    "Signing in by the legacy flow, and replaying its code", legacy::replay:
+        AuthorizeCallback TokenIssued CodeLength TokenFields TokenAccessToken TokenType
+        TokenExpiresIn TokenScope TokenPrefix ProfileBearer ProfileSubjectStable CodeOnce
+        CodeReplayEndsToken BearerShape BearerHeader BearerKnown;
+    "Exchanging a code with malformed requests, and revoking its token",
+        legacy::redeem_malformed:
+        GrantTypeConstant CodeVerifierPattern CodeKnown CodeClient CodeCallback CodeVerifier
+        CodeKept RevokeAccepted RevokeBody RevokeIdempotent BearerEnded;
+    "Delivering a provider's answer in another browser", delivery::elsewhere:
+        UpstreamLoginOwnBrowser CookieAttributes;
+    "Delivering a provider's answer by HEAD", delivery::by_head:
+        BrowserHead;
+    "Delivering a provider's answer twice", delivery::twice:
+        UpstreamLoginOnce;
+    "Waiting for the end of logins and tokens", expiry::play:
+        SessionLifetime ResultExpiry CodeExpiry UpstreamLoginExpiry TokenLifetime BearerExpiry;
 }

@@ -1,58 +1,65 @@
-//! The verdict on a requirement, and its evidence.
+//! The verdicts on the requirements, each with its evidence, and the ways in which a run,
+//! or one scenario of it, ends early.
+
+use std::collections::BTreeMap;
 
 use super::mask::Mask;
-use super::requirement::Requirement;
+use super::requirement::{Law, Requirement};
 
-/// The verdict on one requirement. All but a pass carry their reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// There is nothing to test; the reason, in one sentence.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct NotTestable(pub(crate) String);
+
+/// The reason why a scenario ended early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The harness failed: no fault of the broker's is known.
+    Harness(String),
+    /// A step did not lead to what the next one needs.
+    Blocked(String),
+}
+
+impl Stop {
+    pub(crate) fn blocked(reason: &str) -> Self {
+        Self::Blocked(reason.to_owned())
+    }
+}
+
+/// The verdict on one requirement. Of two the greater one counts: a test more than none, a
+/// deviation more than a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
+    /// The requirement was not tested.
+    Skipped,
+    /// The test failed for a reason that is no known fault of the broker's.
+    Harness,
     /// The requirement was met, each time it was tested.
     Pass,
-    /// The broker broke the requirement; the expectation that failed.
-    Fail(String),
-    /// The specification is silent and this broker chose otherwise; the difference.
-    Unspecified(String),
-    /// The requirement was not tested.
-    Skipped(String),
-    /// The test failed for a reason that is no known fault of the broker's.
-    Harness(String),
+    /// The specification is silent and this broker chose otherwise.
+    Unspecified,
+    /// The broker broke the requirement.
+    Fail,
 }
 
 impl Verdict {
+    /// Every verdict, in the order of a report.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Pass,
+        Self::Fail,
+        Self::Unspecified,
+        Self::Skipped,
+        Self::Harness,
+    ];
+
     /// The label in a report.
-    pub fn label(&self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
-            Self::Fail(_) => "FAIL",
-            Self::Unspecified(_) => "UNSPECIFIED",
-            Self::Skipped(_) => "SKIPPED",
-            Self::Harness(_) => "HARNESS",
-        }
-    }
-
-    /// The reason; empty for a pass.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::Pass => "",
-            Self::Fail(reason)
-            | Self::Unspecified(reason)
-            | Self::Skipped(reason)
-            | Self::Harness(reason) => reason,
-        }
-    }
-
-    /// Whether the broker differs from the requirement.
-    pub(crate) fn is_deviation(&self) -> bool {
-        matches!(self, Self::Fail(_) | Self::Unspecified(_))
-    }
-
-    fn severity(&self) -> u8 {
-        match self {
-            Self::Skipped(_) => 0,
-            Self::Pass => 1,
-            Self::Unspecified(_) => 2,
-            Self::Harness(_) => 3,
-            Self::Fail(_) => 4,
+            Self::Fail => "FAIL",
+            Self::Unspecified => "UNSPECIFIED",
+            Self::Skipped => "SKIPPED",
+            Self::Harness => "HARNESS",
         }
     }
 }
@@ -73,25 +80,82 @@ pub struct RequirementResult {
     pub requirement: Requirement,
     /// The verdict.
     pub verdict: Verdict,
+    /// The expectation that failed, or why there was no test; empty for a pass.
+    pub reason: String,
     /// The exchange that decided it; none if it was not tested.
     pub evidence: Option<Evidence>,
 }
 
-impl RequirementResult {
-    /// Takes a further verdict into account: the first of the most severe ones stays.
-    pub(crate) fn merge(&mut self, verdict: Verdict, evidence: Evidence) {
-        if verdict.severity() > self.verdict.severity() {
-            self.verdict = verdict;
-            self.evidence = Some(evidence);
+/// The verdicts so far.
+#[derive(Default)]
+pub(crate) struct Results {
+    by_requirement: BTreeMap<Requirement, RequirementResult>,
+    harness_errors: Vec<String>,
+}
+
+impl Results {
+    /// Records a check. A choice of this kit is never broken, only made otherwise.
+    pub(crate) fn record(
+        &mut self,
+        requirement: Requirement,
+        evidence: Evidence,
+        check: Result<(), String>,
+    ) {
+        let (verdict, reason) = match (check, requirement.law()) {
+            (Ok(()), _) => (Verdict::Pass, String::new()),
+            (Err(reason), Law::Spec(_)) => (Verdict::Fail, reason),
+            (Err(reason), Law::KitChoice) => (Verdict::Unspecified, reason),
+        };
+        self.note(requirement, verdict, &reason, Some(evidence));
+    }
+
+    /// Records why requirements are not tested.
+    pub(crate) fn skip(&mut self, requirements: &[Requirement], reason: &str) {
+        for requirement in requirements {
+            self.note(*requirement, Verdict::Skipped, reason, None);
         }
     }
 
-    /// Masks the secrets in the evidence.
-    pub(crate) fn masked(mut self, mask: &Mask) -> Self {
-        if let Some(evidence) = &mut self.evidence {
+    /// Records an error of the harness that kept these requirements from a test.
+    pub(crate) fn fail_harness(&mut self, requirements: &[Requirement], error: String) {
+        for requirement in requirements {
+            self.note(*requirement, Verdict::Harness, &error, None);
+        }
+        if !self.harness_errors.contains(&error) {
+            self.harness_errors.push(error);
+        }
+    }
+
+    /// The first of the greatest verdicts stays.
+    fn note(
+        &mut self,
+        requirement: Requirement,
+        verdict: Verdict,
+        reason: &str,
+        evidence: Option<Evidence>,
+    ) {
+        let known = self.by_requirement.get(&requirement);
+        if known.is_none_or(|known| known.verdict < verdict) {
+            let result = RequirementResult {
+                requirement,
+                verdict,
+                reason: reason.to_owned(),
+                evidence,
+            };
+            self.by_requirement.insert(requirement, result);
+        }
+    }
+
+    /// A result for each requirement, in their order, and the errors of the harness; both
+    /// without secrets.
+    pub(crate) fn into_parts(mut self, mask: &Mask) -> (Vec<RequirementResult>, Vec<String>) {
+        self.skip(Requirement::ALL, "no scenario got there");
+        let mut results: Vec<_> = self.by_requirement.into_values().collect();
+        for evidence in results.iter_mut().filter_map(|it| it.evidence.as_mut()) {
             evidence.sent = mask.apply(&evidence.sent);
             evidence.received = mask.apply(&evidence.received);
         }
-        self
+        let errors = self.harness_errors.iter().map(|it| mask.apply(it));
+        (results, errors.collect())
     }
 }

@@ -99,7 +99,7 @@ async fn the_contract_page_is_drawn_and_loads_nothing_from_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conformance_run_passes_with_a_real_browser() {
     let stack = start(interactive()).await;
-    let control = StackControl::at(&stack.urls().control);
+    let control = StackControl::at(&stack.urls().control).unwrap();
     let [project, other] = control.projects().await.unwrap();
     let driver = chromium::driver().await;
     let capabilities = serde_json::to_value(driver.capabilities().unwrap()).unwrap();

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use url::Url;
 
-use crate::address;
+use crate::http::is_http_loopback;
 
 /// The path of the page that begins a login.
 const START_PATH: &str = "/begin-the-conformance-login";
@@ -35,7 +35,7 @@ impl CallbackServer {
     /// links to `url`.
     pub(super) async fn start(callback: &str, url: &str) -> Self {
         let here = Url::parse(callback).ok();
-        let here = here.filter(|_| address::is_http_loopback(callback));
+        let here = here.filter(|_| is_http_loopback(callback));
         let mut server = Self {
             listeners: Vec::new(),
             start_page: None,

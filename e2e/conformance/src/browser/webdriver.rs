@@ -1,12 +1,15 @@
-//! A real browser through WebDriver: the five calls of its protocol that a run needs.
+//! A real browser through a running WebDriver.
 
 use std::time::Duration;
 
-use reqwest::Method;
-use serde_json::{Value, json};
+use agent::http;
+use serde::Deserialize as _;
+use serde_json::Value;
+use thirtyfour::error::{WebDriverError, WebDriverResult};
+use thirtyfour::{By, Capabilities};
 
-use crate::error::Stop;
-use crate::http::Http;
+use crate::http::{RESPONSE_TIMEOUT, reach};
+use crate::verdict::Stop;
 
 /// The time that a sign-in may take.
 const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
@@ -17,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub struct WebDriver {
     /// Without a trailing slash.
     url: String,
-    /// The `alwaysMatch` of a new session.
+    /// Those of a new session.
     capabilities: Value,
 }
 
@@ -34,94 +37,62 @@ impl WebDriver {
     /// and waits until its address begins with the callback.
     pub(super) async fn navigate(
         &self,
-        http: &Http,
         start: Option<&str>,
         url: &str,
         callback: &str,
     ) -> Result<String, Stop> {
-        let wanted = json!({ "capabilities": { "alwaysMatch": self.capabilities } });
-        let opened = self
-            .call(http, Method::POST, "/session", Some(&wanted))
-            .await?;
-        let Some(id) = opened["sessionId"].as_str() else {
-            return Err(self.stop("it opened no session"));
-        };
-        let session = format!("/session/{id}");
-        let way = (start, url);
-        let arrived = self.follow(http, &session, way, callback).await;
-        let _ = self.call(http, Method::DELETE, &session, None).await;
-        arrived
-    }
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "no event says when the user in a browser is done"
-    )]
-    async fn follow(
-        &self,
-        http: &Http,
-        session: &str,
-        (start, url): (Option<&str>, &str),
-        callback: &str,
-    ) -> Result<String, Stop> {
-        let there = format!("{session}/url");
-        // To some drivers a callback without a server is an error; the address of the
-        // browser says more.
-        let to = json!({ "url": start.unwrap_or(url) });
-        let opened = self.call(http, Method::POST, &there, Some(&to)).await;
-        if start.is_some() {
-            self.click_the_link(http, session).await?;
-        }
-        let tries = SIGN_IN_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis();
-        for _ in 0..tries {
-            let at = self.call(http, Method::GET, &there, None).await?;
-            let at = at.as_str().unwrap_or_default();
-            if at.starts_with(callback) {
-                return Ok(at.to_owned());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-        opened?;
-        Err(self.stop("the browser did not come back to the callback within 3 minutes"))
-    }
-
-    async fn click_the_link(&self, http: &Http, session: &str) -> Result<(), Stop> {
-        let link = json!({ "using": "css selector", "value": "a" });
-        let found = format!("{session}/element");
-        let found = self.call(http, Method::POST, &found, Some(&link)).await?;
-        let id = found
-            .as_object()
-            .and_then(|it| it.values().next()?.as_str());
-        let id = id.ok_or_else(|| self.stop("it found no link on our own page"))?;
-        let click = format!("{session}/element/{id}/click");
-        // Here, too, a callback without a server is an error to some drivers.
-        let _ = self
-            .call(http, Method::POST, &click, Some(&json!({})))
-            .await;
-        Ok(())
-    }
-
-    /// Makes one call and returns the `value` of its response.
-    async fn call(
-        &self,
-        http: &Http,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Value, Stop> {
-        let url = format!("{}{path}", self.url);
-        let response = http.call_helper(method, &url, body).await;
-        let response = response.map_err(|error| self.stop(&error))?;
-        let value = response.json()["value"].take();
-        if response.is_success() {
-            return Ok(value);
-        }
-        let message = value["message"].as_str().unwrap_or("no message");
-        // Everything below the first line is a stack trace.
-        Err(self.stop(message.lines().next().unwrap_or(message)))
+        let client = http::builder(reach(&self.url), RESPONSE_TIMEOUT);
+        let client = http::build(client).map_err(Stop::Harness)?;
+        let capabilities = Capabilities::deserialize(&self.capabilities);
+        let capabilities = capabilities.map_err(|error| self.stop(&error.to_string()))?;
+        let browser = thirtyfour::WebDriver::builder(format!("{}/", self.url), capabilities)
+            .client(client)
+            .await
+            .map_err(|error| self.stop(&message(&error)))?;
+        let arrived = follow(&browser, start, url, callback).await;
+        let _ = browser.quit().await;
+        let arrived = arrived.map_err(|error| self.stop(&message(&error)))?;
+        arrived.ok_or_else(|| {
+            self.stop("the browser did not come back to the callback within 3 minutes")
+        })
     }
 
     fn stop(&self, error: &str) -> Stop {
         Stop::Harness(format!("the driver at {}: {error}", self.url))
     }
+}
+
+/// The address at which the browser arrived; none if it did not in time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no event says when the user in a browser is done"
+)]
+async fn follow(
+    browser: &thirtyfour::WebDriver,
+    start: Option<&str>,
+    url: &str,
+    callback: &str,
+) -> WebDriverResult<Option<String>> {
+    // To some drivers a callback without a server is an error; the address of the
+    // browser says more.
+    let opened = browser.goto(start.unwrap_or(url)).await;
+    if start.is_some() {
+        let link = browser.find(By::Css("a")).await?;
+        let _ = link.click().await;
+    }
+    for _ in 0..SIGN_IN_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis() {
+        let at = browser.current_url().await?;
+        if at.as_str().starts_with(callback) {
+            return Ok(Some(at.into()));
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    opened.map(|()| None)
+}
+
+/// The first line of what the driver says; below it is a stack trace.
+fn message(error: &WebDriverError) -> String {
+    let text = error.to_string();
+    let (_, said) = text.split_once("Additional info:").unwrap_or(("", &text));
+    said.trim().lines().next().unwrap_or_default().to_owned()
 }

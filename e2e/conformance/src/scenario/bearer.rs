@@ -1,13 +1,13 @@
 //! `GET /v1/profile` and `POST /v1/revoke`.
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::json;
 
-use crate::error::Stop;
 use crate::expect::ensure;
 use crate::http::{Exchange, RawRequest};
 use crate::requirement::Requirement as R;
 use crate::run::Run;
+use crate::verdict::Stop;
 
 /// Fetches the profile with `token`.
 pub(super) async fn profile(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
@@ -18,11 +18,15 @@ pub(super) async fn profile(run: &mut Run<'_>, token: &str) -> Result<Exchange, 
 }
 
 async fn revoke(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
-    let call = RawRequest {
-        method: Method::POST,
-        ..RawRequest::get("/v1/revoke").with_authorization(format!("Bearer {token}"))
-    };
+    let call = to_revoke().with_authorization(format!("Bearer {token}"));
     run.send(call).await
+}
+
+fn to_revoke() -> RawRequest {
+    RawRequest {
+        method: Method::POST,
+        ..RawRequest::get("/v1/revoke")
+    }
 }
 
 /// A token of the same form that was never issued.
@@ -39,35 +43,26 @@ fn unknown_token_like(run: &mut Run<'_>, token: &str) -> String {
 /// Sends no token, a malformed one, an unknown one, and the good one elsewhere.
 pub(super) async fn check_refusals(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     let unknown = format!("Bearer {}", unknown_token_like(run, token));
-    let in_basic = format!("Basic {token}");
-    let short = "Bearer tooshort";
-    let no_scheme = token.to_owned();
-    let to_profile = RawRequest::get("/v1/profile");
-    let to_revoke = RawRequest {
-        method: Method::POST,
-        ..RawRequest::get("/v1/revoke")
-    };
-    for call in [
-        to_profile.clone(),
-        to_revoke.clone(),
-        to_profile.clone().with_authorization(short),
-        to_revoke.with_authorization(short),
+    let to_profile = || RawRequest::get("/v1/profile");
+    let with = |call: RawRequest, value: &str| call.with_authorization(value);
+    for (requirement, call) in [
+        (R::BearerShape, to_profile()),
+        (R::BearerShape, to_revoke()),
+        (R::BearerShape, with(to_profile(), "Bearer tooshort")),
+        (R::BearerShape, with(to_revoke(), "Bearer tooshort")),
+        (R::BearerKnown, with(to_profile(), &unknown)),
+        (
+            R::BearerHeader,
+            with(to_profile(), &format!("Basic {token}")),
+        ),
+        (R::BearerHeader, with(to_profile(), token)),
+        (
+            R::BearerHeader,
+            RawRequest::get(&format!("/v1/profile?access_token={token}")),
+        ),
     ] {
         let exchange = run.send(call).await?;
-        run.check_refusal(R::BearerShape, &exchange, 401);
-    }
-    let exchange = run
-        .send(to_profile.clone().with_authorization(unknown))
-        .await?;
-    run.check_refusal(R::BearerKnown, &exchange, 401);
-    let in_query = format!("/v1/profile?access_token={token}");
-    for call in [
-        to_profile.clone().with_authorization(in_basic),
-        to_profile.with_authorization(no_scheme),
-        RawRequest::get(&in_query),
-    ] {
-        let exchange = run.send(call).await?;
-        run.check_refusal(R::BearerHeader, &exchange, 401);
+        run.check_refusal(requirement, &exchange, 401);
     }
     Ok(())
 }
@@ -76,19 +71,16 @@ pub(super) async fn check_refusals(run: &mut Run<'_>, token: &str) -> Result<(),
 pub(super) async fn check_revocation(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     let exchange = revoke(run, token).await?;
     if !run.check_success(R::RevokeAccepted, &exchange) {
-        return Err(Stop::Blocked("a token could not be revoked".to_owned()));
+        return Err(Stop::blocked("a token could not be revoked"));
     }
-    let empty = ensure(
-        exchange.response.json() == Value::Object(serde_json::Map::new()),
-        "this kit sends an empty object",
-    );
+    let is_empty = exchange.body == json!({});
+    let empty = ensure(is_empty, "this kit sends an empty object");
     run.check(R::RevokeBody, &exchange, empty);
     let exchange = profile(run, token).await?;
     run.check_refusal(R::BearerEnded, &exchange, 401);
-    let again = revoke(run, token).await?;
-    run.check_success(R::RevokeIdempotent, &again);
-    let unknown = unknown_token_like(run, token);
-    let exchange = revoke(run, &unknown).await?;
-    run.check_success(R::RevokeIdempotent, &exchange);
+    for again in [token, &unknown_token_like(run, token)] {
+        let exchange = revoke(run, again).await?;
+        run.check_success(R::RevokeIdempotent, &exchange);
+    }
     Ok(())
 }

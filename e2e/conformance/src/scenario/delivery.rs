@@ -2,66 +2,68 @@
 //! the cookies that protect it. The specification is silent about the browser: all of
 //! this is this kit's choice.
 
+use agent::browser::{Arrival, Browser};
 use reqwest::Method;
-use url::Url;
+use reqwest::header::SET_COOKIE;
 
+use super::legacy::LegacyLogin;
+use super::session::{self, Login};
 use super::sign_in::{self, UndeliveredCallback};
-use super::{authorize, result, session};
-use crate::address;
-use crate::browser::{End, HttpBrowser};
-use crate::error::Stop;
-use crate::expect::{self, Check, ensure};
-use crate::http::Exchange;
+use crate::expect::{self, ensure};
+use crate::http::{Http, is_http_loopback};
 use crate::mask;
-use crate::requirement::Requirement as R;
+use crate::project::QueuedUser;
+use crate::requirement::{LOGIN_LIFETIME_SECONDS, Requirement as R};
 use crate::run::Run;
-use crate::users::QueuedUser;
-use crate::verdict::Evidence;
-
-pub(super) const ELSEWHERE_COVERS: &[R] = &[R::UpstreamLoginOwnBrowser, R::CookieAttributes];
+use crate::verdict::{Evidence, Stop};
 
 /// Delivers the answer in another browser, then in its own.
 pub(super) async fn elsewhere(run: &mut Run<'_>) -> Result<(), Stop> {
-    let (login, mut callback) = start_clean(run).await?;
+    let (login, callback) = start_clean(run).await?;
     check_cookies(run, &callback.browser);
     let end = callback.deliver_elsewhere(run).await?;
-    let exchange = result::read(run, &login.key).await?;
-    let evidence = evidence("in another browser", &callback, &end, Some(&exchange));
-    let is_unfinished = result::is_unfinished(&exchange);
-    let unfinished = ensure(is_unfinished, "this kit's login is not finished by that");
-    run.check_by(R::UpstreamLoginOwnBrowser, evidence, unfinished);
-    if is_unfinished {
-        callback.deliver(run).await?;
-        check_succeeded(run, R::UpstreamLoginOwnBrowser, &login).await?;
-    }
-    Ok(())
+    let evidence = evidence("in another browser", &callback, &end);
+    check_unfinished(run, R::UpstreamLoginOwnBrowser, evidence, &login, callback).await
 }
 
 /// Sends HEAD to the upstream callback, then GET; and HEAD to another login's
 /// authorization URL, then GET in another browser.
 pub(super) async fn by_head(run: &mut Run<'_>) -> Result<(), Stop> {
     let (login, mut callback) = start_clean(run).await?;
-    let end = callback.head(run).await?;
-    let exchange = result::read(run, &login.key).await?;
-    let evidence = evidence("by HEAD", &callback, &end, Some(&exchange));
-    let is_unfinished = result::is_unfinished(&exchange);
+    let end = callback.head().await?;
+    let evidence = evidence("by HEAD", &callback, &end);
+    check_unfinished(run, R::BrowserHead, evidence, &login, callback).await?;
+    open_after_head(run).await
+}
+
+/// Checks that a delivery did not finish the login, and that one in its own browser does.
+async fn check_unfinished(
+    run: &mut Run<'_>,
+    requirement: R,
+    mut evidence: Evidence,
+    login: &Login,
+    mut callback: UndeliveredCallback,
+) -> Result<(), Stop> {
+    let exchange = session::read(run, &login.key).await?;
+    evidence.received += &format!(", then the result {}", exchange.evidence.received);
+    let is_unfinished = session::is_unfinished(&exchange);
     let unfinished = ensure(is_unfinished, "this kit's login is not finished by that");
-    run.check_by(R::BrowserHead, evidence, unfinished);
+    run.check_by(requirement, evidence, unfinished);
     if is_unfinished {
         callback.deliver(run).await?;
-        check_succeeded(run, R::BrowserHead, &login).await?;
+        check_succeeded(run, requirement, login).await?;
     }
-    open_after_head(run).await
+    Ok(())
 }
 
 async fn open_after_head(run: &mut Run<'_>) -> Result<(), Stop> {
     let login = session::start(run, run.providers[0]).await?;
     let url = &login.authorization_url;
-    let mut other = HttpBrowser::default();
-    let response = other.open(&mut run.http, Method::HEAD, url).await?;
+    let head = run.plan.navigation(url).visit()?.with_method(Method::HEAD);
+    let page = Browser::new(run.http.clone()).send(&head).await?;
     let evidence = Evidence {
         sent: format!("HEAD {}, then a browser", mask::url(url)),
-        received: response.masked(),
+        received: sign_in::masked_page(&page),
     };
     let user = QueuedUser::default_at(login.provider);
     // The login before this one came as far, without HEAD.
@@ -86,22 +88,23 @@ pub(super) async fn twice(run: &mut Run<'_>) -> Result<(), Stop> {
     let mut callback = start_legacy(run).await?;
     callback.deliver(run).await?;
     let again = callback.deliver(run).await?;
-    let evidence = evidence("a second time", &callback, &again, None);
-    let none = no_code(run, &again, "this kit brings no second code");
-    run.check_by(R::UpstreamLoginOnce, evidence, none);
+    let evidence = evidence("a second time", &callback, &again);
+    let expected = "this kit brings no second code";
+    check_brings_no_code(run, R::UpstreamLoginOnce, evidence, &again, expected);
     Ok(())
 }
 
 /// Delivers an answer that has waited.
 pub(super) async fn late(run: &mut Run<'_>, mut callback: UndeliveredCallback) -> Result<(), Stop> {
     let end = callback.deliver(run).await?;
-    let evidence = evidence("after 600 seconds", &callback, &end, None);
-    let none = no_code(run, &end, "this kit brings no code after 600 seconds");
-    run.check_by(R::UpstreamLoginExpiry, evidence, none);
+    let how = format!("after {LOGIN_LIFETIME_SECONDS} seconds");
+    let evidence = evidence(&how, &callback, &end);
+    let expected = format!("this kit brings no code {how}");
+    check_brings_no_code(run, R::UpstreamLoginExpiry, evidence, &end, &expected);
     Ok(())
 }
 
-async fn start_clean(run: &mut Run<'_>) -> Result<(session::Login, UndeliveredCallback), Stop> {
+async fn start_clean(run: &mut Run<'_>) -> Result<(Login, UndeliveredCallback), Stop> {
     let login = session::start(run, run.providers[0]).await?;
     let user = QueuedUser::default_at(login.provider);
     let url = &login.authorization_url;
@@ -111,67 +114,60 @@ async fn start_clean(run: &mut Run<'_>) -> Result<(session::Login, UndeliveredCa
 
 /// Starts a legacy login, up to the upstream callback.
 pub(super) async fn start_legacy(run: &mut Run<'_>) -> Result<UndeliveredCallback, Stop> {
-    let login = authorize::begin(run, run.providers[0]);
+    let login = LegacyLogin::begin(run, run.providers[0]);
     let url = format!("{}{}", run.plan.base_url, login.path());
     let user = QueuedUser::default_at(login.provider);
     sign_in::up_to_callback(run, &url, login.provider, user).await
 }
 
-async fn check_succeeded(
-    run: &mut Run<'_>,
-    requirement: R,
-    login: &session::Login,
-) -> Result<(), Stop> {
-    let exchange = result::read(run, &login.key).await?;
-    if !exchange.response.is_success() {
+async fn check_succeeded(run: &mut Run<'_>, requirement: R, login: &Login) -> Result<(), Stop> {
+    let exchange = session::read(run, &login.key).await?;
+    if !exchange.is_success() {
         // An earlier read may have consumed the session, which is another requirement.
         return Ok(());
     }
-    let succeeded = result::is_succeeded(&exchange, &exchange.response.json());
-    let expected = "this kit's result is that of the one delivery in its own browser";
-    let succeeded = succeeded.map_err(|_| expected.to_owned());
+    let succeeded = ensure(
+        session::is_succeeded(&exchange).is_ok(),
+        "this kit's result is that of the one delivery in its own browser",
+    );
     run.check(requirement, &exchange, succeeded);
     Ok(())
 }
 
-/// No code comes to the consumer.
-fn no_code(run: &mut Run<'_>, end: &End, expected: &str) -> Check {
-    let url = Url::parse(&end.url).ok().filter(|_| end.response.is_none());
-    let code = url.and_then(|url| {
-        let mut pairs = url.query_pairs();
-        pairs.find_map(|(name, value)| (name == "code").then(|| value.into_owned()))
-    });
+/// Checks that no code came to the consumer.
+fn check_brings_no_code(
+    run: &mut Run<'_>,
+    requirement: R,
+    evidence: Evidence,
+    end: &Arrival,
+    expected: &str,
+) {
+    let code = match end {
+        Arrival::Page(_) => None,
+        Arrival::Stopped(visit) => agent::url::parameter(visit.url.as_str(), "code"),
+    };
     if let Some(code) = &code {
         run.mask_secret("code", code);
     }
-    ensure(code.is_none(), expected)
+    run.check_by(requirement, evidence, ensure(code.is_none(), expected));
 }
 
-fn evidence(
-    how: &str,
-    callback: &UndeliveredCallback,
-    end: &End,
-    read: Option<&Exchange>,
-) -> Evidence {
-    let mut received = sign_in::masked(end);
-    if let Some(exchange) = read {
-        received = format!("{received}, then the result {}", exchange.response.masked());
-    }
+fn evidence(how: &str, callback: &UndeliveredCallback, end: &Arrival) -> Evidence {
     Evidence {
-        sent: format!(
-            "the provider's answer {how}, to {}",
-            mask::url(&callback.url)
-        ),
-        received,
+        sent: format!("the provider's answer {how}, to {}", callback.masked_url()),
+        received: sign_in::masked(end),
     }
 }
 
 /// Checks the cookies that the broker set on the way to the provider.
-fn check_cookies(run: &mut Run<'_>, browser: &HttpBrowser) {
+fn check_cookies(run: &mut Run<'_>, browser: &Browser<Http>) {
     let base_url = &run.plan.base_url;
-    let is_off_loopback = !address::is_http_loopback(base_url);
-    let cookies: Vec<_> = browser.cookies_set_by(base_url).cloned().collect();
-    if cookies.is_empty() {
+    let is_off_loopback = !is_http_loopback(base_url);
+    let pages = browser.seen.iter();
+    let pages = pages.filter(|page| agent::url::is_same_origin(page.url.as_str(), base_url));
+    let cookies = pages.flat_map(|page| page.headers.get_all(SET_COOKIE));
+    let mut cookies = cookies.filter_map(|it| it.to_str().ok()).peekable();
+    if cookies.peek().is_none() {
         run.skip(&[R::CookieAttributes], "the broker set no cookie");
     }
     for cookie in cookies {
@@ -180,7 +176,7 @@ fn check_cookies(run: &mut Run<'_>, browser: &HttpBrowser) {
             sent: "a browser, to the provider".to_owned(),
             received: format!("a cookie with{attributes}"),
         };
-        let check = expect::cookie(&cookie, is_off_loopback);
+        let check = expect::cookie(cookie, is_off_loopback);
         run.check_by(R::CookieAttributes, evidence, check);
     }
 }

@@ -1,59 +1,51 @@
-//! Expiry, on one timeline: logins after 600 seconds, tokens after 900.
+//! Expiry, on one timeline: first of logins, then of tokens.
 
 use std::time::Duration;
 
-use super::{bearer, clean, delivery, exchange, result, session};
-use crate::error::Stop;
+use super::{bearer, clean, delivery, legacy, session};
 use crate::expect::{self, ensure};
-use crate::plan::Expiry;
-use crate::requirement::Requirement as R;
-use crate::run::Run;
-
-pub(super) const COVERS: &[R] = &[
-    R::SessionLifetime,
-    R::ResultExpiry,
-    R::CodeExpiry,
-    R::UpstreamLoginExpiry,
-    R::TokenLifetime,
-    R::BearerExpiry,
-];
+use crate::requirement::{
+    CODE_LIFETIME_SECONDS, LOGIN_LIFETIME_SECONDS, Requirement as R, TOKEN_LIFETIME_SECONDS,
+};
+use crate::run::{Expiry, Run};
+use crate::verdict::Stop;
 
 /// The time before an end at which something must still be alive: requests take time,
 /// and clocks differ.
-const MARGIN_SECONDS: u64 = 15;
+const MARGIN_SECONDS: u32 = 15;
 
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     if run.plan.expiry == Expiry::LeftOut {
-        return Err(Stop::Blocked(
-            "needs a clock that can be moved (--control), or a quarter of an hour (--slow)"
-                .to_owned(),
+        return Err(Stop::blocked(
+            "needs a clock that can be moved (--control), or a quarter of an hour (--slow)",
         ));
     }
     // The browser comes first: a user may be slow, and only the ends are tested.
     let provider = run.providers[0];
     let finished = session::start(run, provider).await?;
     clean::navigate(run, &finished).await?;
-    let late = exchange::obtain_code(run, provider).await?;
-    let code = exchange::obtain_code(run, provider).await?;
-    let token = exchange::obtain_token(run, &code).await?;
+    let late = legacy::obtain_code(run, provider).await?;
+    let code = legacy::obtain_code(run, provider).await?;
+    let token = legacy::obtain_token(run, &code).await?;
     let pending = session::start(run, provider).await?;
     let undelivered = delivery::start_legacy(run).await;
 
-    wait(run, 600 - MARGIN_SECONDS).await?;
-    let exchange = result::read(run, &pending.key).await?;
-    let alive = expect::member(&exchange.response.json(), "status", "pending");
-    run.check(R::SessionLifetime, &exchange, alive);
-    let exchange = exchange::redeem(run, &late).await?;
-    let ended = ensure(
-        !exchange.response.is_success(),
-        "this kit's codes live 60 seconds",
+    wait(run, LOGIN_LIFETIME_SECONDS - MARGIN_SECONDS).await?;
+    let exchange = session::read(run, &pending.key).await?;
+    run.check(
+        R::SessionLifetime,
+        &exchange,
+        session::is_pending(&exchange),
     );
+    let exchange = legacy::redeem(run, &late).await?;
+    let expected = format!("this kit's codes live {CODE_LIFETIME_SECONDS} seconds");
+    let ended = ensure(!exchange.is_success(), expected);
     run.check(R::CodeExpiry, &exchange, ended);
 
     wait(run, MARGIN_SECONDS + 1).await?;
     for login in [&pending, &finished] {
-        let exchange = result::read(run, &login.key).await?;
-        result::check_refused(run, R::ResultExpiry, &exchange);
+        let exchange = session::read(run, &login.key).await?;
+        session::check_refused(run, R::ResultExpiry, &exchange);
     }
 
     let end = match undelivered {
@@ -62,10 +54,13 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     };
     run.end_scenario(&[R::UpstreamLoginExpiry], end);
 
-    wait(run, 300 - MARGIN_SECONDS - 1).await?;
+    wait(
+        run,
+        TOKEN_LIFETIME_SECONDS - LOGIN_LIFETIME_SECONDS - MARGIN_SECONDS - 1,
+    )
+    .await?;
     let exchange = bearer::profile(run, &token).await?;
-    let alive = expect::success(&exchange.response);
-    run.check(R::TokenLifetime, &exchange, alive);
+    run.check(R::TokenLifetime, &exchange, expect::success(&exchange));
 
     wait(run, MARGIN_SECONDS + 1).await?;
     let exchange = bearer::profile(run, &token).await?;
@@ -77,12 +72,12 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     clippy::disallowed_methods,
     reason = "only time moves another broker's clock, and --slow asks for it"
 )]
-async fn wait(run: &mut Run<'_>, seconds: u64) -> Result<(), Stop> {
+async fn wait(run: &mut Run<'_>, seconds: u32) -> Result<(), Stop> {
     match (&run.plan.control, run.plan.expiry) {
-        (Some(control), Expiry::ByControl) => control.advance(&run.http, seconds).await,
+        (Some(control), Expiry::ByControl) => control.advance(seconds).await,
         _ => {
             run.report_progress(&format!("Waiting {seconds} seconds"));
-            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            tokio::time::sleep(Duration::from_secs(seconds.into())).await;
             Ok(())
         }
     }

@@ -1,241 +1,234 @@
-//! Requests with one flaw each.
+//! Requests with one flaw each, as tables: the requirement that the request breaks, and the
+//! change that makes a good request of it.
 
+use std::vec;
+
+use agent::url::encode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use url::form_urlencoded::Serializer;
+
+use Change::{Other, Raw, Rename, Set, Text, Without};
 
 use crate::http::{Body, RawRequest};
-use crate::project::TestProject;
 use crate::requirement::Requirement as R;
+use crate::run::Run;
+use crate::verdict::Stop;
 
-/// A change that makes a good request malformed.
-pub(super) struct MalformedRequest {
-    /// The requirement that the request breaks.
-    pub(super) requirement: R,
-    /// The status of this kit's refusal.
-    pub(super) kit_status: u16,
-    change: Box<dyn Fn(Value) -> RawRequest + Send>,
+const JSON: &str = "application/json";
+
+/// A malformed request: the requirement that it breaks, and the change of a good one.
+pub(super) type Row = (R, Change);
+
+/// A change of a request whose body is good.
+pub(super) enum Change {
+    /// Sets the members of this object.
+    Set(Value),
+    /// Leaves a member out.
+    Without(String),
+    /// Gives the first member the second name.
+    Rename(&'static str, &'static str),
+    /// Changes a text.
+    Text(&'static str, fn(&str) -> String),
+    /// Sends another text than the body, by a media type.
+    Raw(&'static str, fn(&Value) -> String),
+    /// Makes any other request of the path and the body.
+    Other(fn(&str, Value) -> RawRequest),
 }
 
-impl MalformedRequest {
-    /// Changes the body.
-    pub(super) fn body(
-        requirement: R,
-        path: &'static str,
-        change: impl Fn(&mut Value) + Send + 'static,
-    ) -> Self {
-        Self::request(requirement, move |mut body| {
-            change(&mut body);
-            RawRequest::post(path, body)
-        })
-    }
+/// Sends a row made of the good `body`. Returns whether it was refused.
+pub(super) async fn is_refused(
+    run: &mut Run<'_>,
+    path: &str,
+    body: Value,
+    (requirement, change): Row,
+) -> Result<bool, Stop> {
+    let exchange = run.send(change.request(path, body)).await?;
+    Ok(run.check_refusal(requirement, &exchange, kit_status(requirement, path)))
+}
 
-    /// Makes another request of the good body.
-    pub(super) fn request(
-        requirement: R,
-        change: impl Fn(Value) -> RawRequest + Send + 'static,
-    ) -> Self {
-        Self {
-            requirement,
-            kit_status: 400,
-            change: Box::new(change),
+/// Sends `rows` until one is served. Returns whether none was.
+pub(super) async fn are_refused(
+    run: &mut Run<'_>,
+    path: &str,
+    body: &Value,
+    rows: &mut vec::IntoIter<Row>,
+) -> Result<bool, Stop> {
+    for row in rows {
+        if !is_refused(run, path, body.clone(), row).await? {
+            return Ok(false);
         }
     }
+    Ok(true)
+}
 
-    /// Sets one field.
-    pub(super) fn field(
-        requirement: R,
-        path: &'static str,
-        field: &'static str,
-        text: impl Into<String>,
-    ) -> Self {
-        let text = text.into();
-        Self::body(requirement, path, move |body| {
-            body[field] = text.as_str().into();
-        })
+/// The status of this kit's refusal.
+fn kit_status(requirement: R, path: &str) -> u16 {
+    match requirement {
+        R::BodyMediaType => 415,
+        R::ClientRecognised if path != "/v1/login/result" => 401,
+        _ => 400,
     }
+}
 
-    pub(super) fn refused_with(self, kit_status: u16) -> Self {
-        Self { kit_status, ..self }
-    }
-
+impl Change {
     /// The request that the good `body` becomes.
-    pub(super) fn made_from(&self, body: Value) -> RawRequest {
-        (self.change)(body)
+    fn request(&self, path: &str, mut body: Value) -> RawRequest {
+        match self {
+            Set(members) => {
+                for (name, value) in members.as_object().into_iter().flatten() {
+                    body[name] = value.clone();
+                }
+            }
+            Without(name) => drop(take(&mut body, name)),
+            Rename(name, to) => body[*to] = take(&mut body, name),
+            Text(name, change) => body[*name] = change(text(&body[*name])).into(),
+            Raw(media_type, text) => {
+                return RawRequest {
+                    body: Body::Raw(media_type, text(&body)),
+                    ..RawRequest::post(path, Value::Null)
+                };
+            }
+            Other(request) => return request(path, body),
+        }
+        RawRequest::post(path, body)
     }
 }
 
-/// The malformed variants of a request with credentials and a callback, whose
-/// `fields` these are.
-pub(super) fn any_request(
-    path: &'static str,
-    fields: &[&'static str],
-    project: &TestProject,
-    unrecognised: u16,
-) -> Vec<MalformedRequest> {
-    let mut all = Vec::new();
-    for (field, value) in fields
-        .iter()
-        .copied()
-        .zip(non_strings().into_iter().cycle())
-    {
-        all.push(MalformedRequest::body(
-            R::BodyMissingField,
-            path,
-            move |body| {
-                take(body, field);
-            },
-        ));
-        all.push(MalformedRequest::body(
-            R::BodyFieldType,
-            path,
-            move |body| {
-                body[field] = value.clone();
-            },
-        ));
+fn take(body: &mut Value, name: &str) -> Value {
+    let taken = body.as_object_mut().and_then(|it| it.remove(name));
+    taken.unwrap_or_default()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The changes of any request with credentials and a callback, of which `body` is a good
+/// one.
+pub(super) fn of_any_request(body: &Value) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let names = body.as_object().into_iter().flat_map(|it| it.keys());
+    let no_texts = [json!(null), json!(12), json!(["x"]), json!({"x": "x"})];
+    for (name, no_text) in names.zip(no_texts.iter().cycle()) {
+        rows.push((R::BodyMissingField, Without(name.clone())));
+        rows.push((R::BodyFieldType, Set(json!({ name: no_text }))));
     }
-    all.extend(other_field_names(path));
-    all.extend(no_json_object(path));
-    all.extend(credentials_elsewhere(path));
-    all.extend(unknown_credentials(path, unrecognised));
-    all.extend(other_callbacks(path, &project.callback));
-    all
+    rows.extend([
+        (R::BodyFieldNames, Rename("client_id", "Client_Id")),
+        (R::BodyFieldNames, Rename("client_id", "clientId")),
+        (R::BodyUnknownField, Set(json!({ "hint": "x" }))),
+        (R::BodyJson, Raw(JSON, |body| json!([body]).to_string())),
+        (
+            R::BodyJson,
+            Raw(JSON, |body| without_end(&body.to_string())),
+        ),
+        (R::BodyJson, Raw(JSON, |_| String::new())),
+        (R::BodyMediaType, Raw("text/plain", Value::to_string)),
+        (R::BodyDuplicateField, Raw(JSON, with_client_id_twice)),
+        (R::RequestSecretInUrl, Other(with_secret_in_url)),
+        (R::RequestSecretBesideBody, Other(with_secret_in_url_too)),
+        (R::ClientInBody, Other(with_basic_authentication)),
+        (R::ClientIdLength, Text("client_id", |_| "x".repeat(101))),
+    ]);
+    rows.extend(texts(
+        R::ClientSecretLength,
+        "client_secret",
+        [|_| String::new(), |_| "x".repeat(201)],
+    ));
+    rows.push(set(R::ClientRecognised, "client_id", "an-unknown-client"));
+    rows.extend(texts(
+        R::ClientRecognised,
+        "client_secret",
+        // Longer by one is within the limit, too.
+        [|_| "x".repeat(43), |secret| format!("{secret}x")],
+    ));
+    rows.extend(texts(
+        R::RedirectUriShape,
+        "redirect_uri",
+        [
+            |callback| format!("{callback}?x=1"),
+            |callback| format!("{callback}#x"),
+            |callback| callback.replacen("://", "://user:word@", 1),
+            |_| "not a url".to_owned(),
+            |callback| format!("{callback}/{}", "x".repeat(2048)),
+        ],
+    ));
+    rows.extend(texts(
+        R::RedirectUriRegistered,
+        "redirect_uri",
+        [
+            |callback| format!("{callback}/"),
+            |callback| format!("{callback}/below"),
+            |_| "https://app.example/callback".to_owned(),
+        ],
+    ));
+    rows
 }
 
-fn non_strings() -> [Value; 4] {
-    [json!(null), json!(12), json!(["x"]), json!({"x": "x"})]
+/// The changes of a request with a session key.
+pub(super) fn of_session_key() -> [Row; 4] {
+    texts(
+        R::SessionKeyPattern,
+        "session_key",
+        [
+            |key| key[1..].to_owned(),
+            |key| format!("{key}="),
+            |key| format!("{}.", &key[1..]),
+            |_| String::new(),
+        ],
+    )
 }
 
-fn take(body: &mut Value, field: &str) -> Option<Value> {
-    body.as_object_mut()?.remove(field)
+/// Several changes of one text.
+pub(super) fn texts<const N: usize>(
+    requirement: R,
+    name: &'static str,
+    changes: [fn(&str) -> String; N],
+) -> [Row; N] {
+    changes.map(|change| (requirement, Text(name, change)))
 }
 
-fn other_field_names(path: &'static str) -> [MalformedRequest; 3] {
-    let renamed = |to: &'static str| {
-        move |body: &mut Value| {
-            let id = take(body, "client_id").unwrap_or_default();
-            body[to] = id;
-        }
-    };
-    let add = |body: &mut Value| body["hint"] = "x".into();
-    [
-        MalformedRequest::body(R::BodyFieldNames, path, renamed("Client_Id")),
-        MalformedRequest::body(R::BodyFieldNames, path, renamed("clientId")),
-        MalformedRequest::body(R::BodyUnknownField, path, add),
-    ]
+/// A change that sets one member.
+pub(super) fn set(requirement: R, name: &str, value: &str) -> Row {
+    (requirement, Set(json!({ name: value })))
 }
 
-fn no_json_object(path: &'static str) -> [MalformedRequest; 5] {
-    let raw = move |requirement, media_type: &'static str, text: fn(Value) -> String| {
-        MalformedRequest::request(requirement, move |body| RawRequest {
-            body: Body::Raw(media_type, text(body)),
-            ..RawRequest::post(path, Value::Null)
-        })
-    };
-    let json = "application/json";
-    [
-        raw(R::BodyJson, json, |body| json!([body]).to_string()),
-        raw(R::BodyJson, json, |body| {
-            let mut text = body.to_string();
-            text.pop();
-            text
-        }),
-        raw(R::BodyJson, json, |_| String::new()),
-        raw(R::BodyMediaType, "text/plain", |body| body.to_string()).refused_with(415),
-        raw(R::BodyDuplicateField, json, |body| {
-            let text = body.to_string();
-            let id = &body["client_id"];
-            format!("{{\"client_id\":{id},{}", &text[1..])
-        }),
-    ]
+fn without_end(text: &str) -> String {
+    text[..text.len() - 1].to_owned()
 }
 
-/// The secret in the URL, instead of in the body or beside it; both credentials in a
-/// header.
-fn credentials_elsewhere(path: &'static str) -> [MalformedRequest; 3] {
-    let with_query = move |secret: &Value, body| {
-        let secret = secret.as_str().unwrap_or_default();
-        let query = Serializer::new(String::new())
-            .append_pair("client_secret", secret)
-            .finish();
-        RawRequest {
-            path: format!("{path}?{query}"),
-            ..RawRequest::post(path, body)
-        }
-    };
-    [
-        MalformedRequest::request(R::RequestSecretInUrl, move |mut body| {
-            let secret = take(&mut body, "client_secret").unwrap_or_default();
-            with_query(&secret, body)
-        }),
-        MalformedRequest::request(R::RequestSecretBesideBody, move |body| {
-            with_query(&body["client_secret"].clone(), body)
-        }),
-        MalformedRequest::request(R::ClientInBody, move |mut body| {
-            let mut text = |field| {
-                let value = take(&mut body, field).unwrap_or_default();
-                value.as_str().unwrap_or_default().to_owned()
-            };
-            let pair = format!("{}:{}", text("client_id"), text("client_secret"));
-            let basic = STANDARD.encode(pair);
-            RawRequest::post(path, body).with_authorization(format!("Basic {basic}"))
-        }),
-    ]
+fn with_client_id_twice(body: &Value) -> String {
+    let text = body.to_string();
+    format!("{{\"client_id\":{},{}", body["client_id"], &text[1..])
 }
 
-fn unknown_credentials(path: &'static str, unrecognised: u16) -> Vec<MalformedRequest> {
-    let put =
-        |requirement, field, text: String| MalformedRequest::field(requirement, path, field, text);
-    let with_longer_secret = |body: &mut Value| {
-        let secret = body["client_secret"].as_str().unwrap_or_default();
-        // Longer by one, and within the limit.
-        body["client_secret"] = format!("{secret}x").into();
-    };
-    let unknown = "an-unknown-client".to_owned();
-    vec![
-        put(R::ClientIdLength, "client_id", "x".repeat(101)),
-        put(R::ClientSecretLength, "client_secret", String::new()),
-        put(R::ClientSecretLength, "client_secret", "x".repeat(201)),
-        put(R::ClientRecognised, "client_id", unknown).refused_with(unrecognised),
-        put(R::ClientRecognised, "client_secret", "x".repeat(43)).refused_with(unrecognised),
-        MalformedRequest::body(R::ClientRecognised, path, with_longer_secret)
-            .refused_with(unrecognised),
-    ]
+/// The secret in the URL, instead of in the body.
+fn with_secret_in_url(path: &str, mut body: Value) -> RawRequest {
+    let secret = take(&mut body, "client_secret");
+    let query = encode(&[("client_secret", text(&secret))]);
+    RawRequest::post(&format!("{path}?{query}"), body)
 }
 
-/// Callbacks of another shape, and callbacks that are not registered.
-fn other_callbacks(path: &'static str, callback: &str) -> Vec<MalformedRequest> {
-    let put = |requirement, text: String| {
-        MalformedRequest::field(requirement, path, "redirect_uri", text)
-    };
-    let with_user = callback.replacen("://", "://user:word@", 1);
-    let too_long = format!("{callback}/{}", "x".repeat(2048));
-    let elsewhere = "https://app.example/callback".to_owned();
-    vec![
-        put(R::RedirectUriShape, format!("{callback}?x=1")),
-        put(R::RedirectUriShape, format!("{callback}#x")),
-        put(R::RedirectUriShape, with_user),
-        put(R::RedirectUriShape, "not a url".to_owned()),
-        put(R::RedirectUriShape, too_long),
-        put(R::RedirectUriRegistered, format!("{callback}/")),
-        put(R::RedirectUriRegistered, format!("{callback}/below")),
-        put(R::RedirectUriRegistered, elsewhere),
-    ]
+/// The secret in the URL, beside the one in the body.
+fn with_secret_in_url_too(path: &str, body: Value) -> RawRequest {
+    let RawRequest { path, .. } = with_secret_in_url(path, body.clone());
+    RawRequest::post(&path, body)
 }
 
-/// Keys that are too short, too long, or of other characters.
-pub(super) fn session_keys(path: &'static str) -> [MalformedRequest; 4] {
-    let changed = move |by: fn(&str) -> String| {
-        MalformedRequest::body(R::SessionKeyPattern, path, move |body| {
-            let key = by(body["session_key"].as_str().unwrap_or_default());
-            body["session_key"] = key.into();
-        })
-    };
-    [
-        changed(|key| key[1..].to_owned()),
-        changed(|key| format!("{key}=")),
-        changed(|key| format!("{}.", &key[1..])),
-        changed(|_| String::new()),
-    ]
+fn with_basic_authentication(path: &str, mut body: Value) -> RawRequest {
+    let (id, secret) = (
+        take(&mut body, "client_id"),
+        take(&mut body, "client_secret"),
+    );
+    let basic = STANDARD.encode(format!("{}:{}", text(&id), text(&secret)));
+    RawRequest::post(path, body).with_authorization(format!("Basic {basic}"))
+}
+
+/// A change that names the project's second callback, if it has one.
+pub(super) fn with_second_callback(run: &mut Run<'_>, requirement: R) -> Option<Row> {
+    let second = run.plan.project.second_callback.as_deref();
+    let reason = "needs a second registered callback of the project";
+    let second = run.or_skip(requirement, second, reason)?;
+    Some(set(requirement, "redirect_uri", second))
 }

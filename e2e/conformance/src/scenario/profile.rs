@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::expect::{self, Check, ensure};
 use crate::http::Exchange;
+use crate::project::QueuedUser;
 use crate::requirement::Requirement as R;
 use crate::run::Run;
-use crate::users::QueuedUser;
 
 const FIELDS: &[&str] = &[
     "subject",

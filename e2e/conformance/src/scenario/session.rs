@@ -1,57 +1,15 @@
-//! `POST /v1/login/session`, without a browser.
+//! The two calls of the clean callback flow, `POST /v1/login/session` and
+//! `POST /v1/login/result`, with the checks of their responses.
 
-use serde_json::Value;
-
-use super::malformed::{self, MalformedRequest};
-use crate::error::Stop;
-use crate::expect::{self, ensure};
+use super::malformed;
+use crate::expect::{self, Check, ensure};
 use crate::http::{Exchange, RawRequest};
-use crate::requirement::Requirement as R;
+use crate::requirement::{LOGIN_LIFETIME_SECONDS, Requirement as R};
 use crate::run::Run;
+use crate::verdict::Stop;
 
-pub(super) const PATH: &str = "/v1/login/session";
-
-const FIELDS: &[&str] = &[
-    "client_id",
-    "client_secret",
-    "session_key",
-    "provider",
-    "redirect_uri",
-];
-
-pub(super) const COVERS: &[R] = &[
-    R::AnswerMediaType,
-    R::AnswerMembers,
-    R::AnswerNoUpstreamToken,
-    R::AuthorizationUrlShape,
-    R::BodyDuplicateField,
-    R::BodyFieldNames,
-    R::BodyFieldType,
-    R::BodyJson,
-    R::BodyMediaType,
-    R::BodyMissingField,
-    R::BodyUnknownField,
-    R::ClientIdLength,
-    R::ClientInBody,
-    R::ClientRecognised,
-    R::ClientSecretLength,
-    R::ErrorCode,
-    R::ErrorShape,
-    R::ProviderKnown,
-    R::RedirectUriOwnProject,
-    R::RedirectUriRegistered,
-    R::RedirectUriShape,
-    R::RefusalStatus,
-    R::RequestSecretInUrl,
-    R::RequestSecretBesideBody,
-    R::SessionExpiresIn,
-    R::SessionFields,
-    R::SessionKeyFresh,
-    R::SessionKeyPattern,
-    R::SessionStatus,
-    R::SuccessStatus,
-    R::UrlNoSecret,
-];
+const START: &str = "/v1/login/session";
+pub(super) const READ: &str = "/v1/login/result";
 
 /// A login that was started.
 pub(super) struct Login {
@@ -64,82 +22,109 @@ pub(super) struct Login {
 pub(super) async fn start(run: &mut Run<'_>, provider: &'static str) -> Result<Login, Stop> {
     let key = run.new_secret("session_key");
     let request = run.plan.project.session_request(&key, provider);
-    let exchange = run.send(RawRequest::post(PATH, request)).await?;
-    let response = &exchange.response;
-    run.check(R::SessionStatus, &exchange, expect::status(response, 200));
-    if !response.is_success() {
-        return Err(Stop::Blocked("a login could not be started".to_owned()));
+    let exchange = run.send(RawRequest::post(START, request)).await?;
+    run.check(R::SessionStatus, &exchange, expect::status(&exchange, 200));
+    if !exchange.is_success() {
+        return Err(Stop::blocked("a login could not be started"));
     }
-    let body = response.json();
-    let Some(url) = check_body(run, &exchange, &body, &key) else {
-        return Err(Stop::Blocked("a login had no authorization_url".to_owned()));
+    let Some(authorization_url) = check_started(run, &exchange, &key) else {
+        return Err(Stop::blocked("a login had no authorization_url"));
     };
     Ok(Login {
-        authorization_url: url,
-        provider,
         key,
+        authorization_url,
+        provider,
     })
 }
 
-fn check_body(run: &mut Run<'_>, exchange: &Exchange, body: &Value, key: &str) -> Option<String> {
+fn check_started(run: &mut Run<'_>, exchange: &Exchange, key: &str) -> Option<String> {
+    let body = &exchange.body;
     let fields = ["authorization_url", "expires_in"];
     run.check_members(R::SessionFields, exchange, body, &fields);
     if body.get("expires_in").is_some() {
-        let lifetime = expect::member(body, "expires_in", 600);
+        let lifetime = expect::member(body, "expires_in", LOGIN_LIFETIME_SECONDS);
         run.check(R::SessionExpiresIn, exchange, lifetime);
     }
     let url = body["authorization_url"].as_str()?;
     run.check(R::AuthorizationUrlShape, exchange, expect::plain_url(url));
-    let secret = &run.plan.project.client_secret;
-    let has_secret = url.contains(key) || url.contains(secret.as_str());
+    let has_secret = url.contains(key) || url.contains(&run.plan.project.client_secret);
     let none = ensure(!has_secret, "expected no secret in authorization_url");
     run.check(R::UrlNoSecret, exchange, none);
     Some(url.to_owned())
 }
 
+/// Starts a login, another one with its key, and others with malformed requests.
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     let provider = run.providers[0];
     let login = start(run, provider).await?;
-    let again = run.plan.project.session_request(&login.key, provider);
-    let exchange = run.send(RawRequest::post(PATH, again)).await?;
+    let good = |run: &Run<'_>, key: &str| run.plan.project.session_request(key, provider);
+    let again = RawRequest::post(START, good(run, &login.key));
+    let exchange = run.send(again).await?;
     run.check_refusal(R::SessionKeyFresh, &exchange, 400);
-    for malformed in malformed_starts(run) {
+
+    let mut rows = malformed::of_any_request(&good(run, &login.key));
+    rows.extend(malformed::of_session_key());
+    rows.push(malformed::set(R::ClientIdLength, "client_id", ""));
+    for provider in ["Google", "gitlab", ""] {
+        rows.push(malformed::set(R::ProviderKnown, "provider", provider));
+    }
+    let theirs = run.or_skip(
+        R::RedirectUriOwnProject,
+        run.plan.callback_of_other_alone(),
+        "needs a callback that is registered for a second project alone",
+    );
+    let theirs = theirs.map(|it| malformed::set(R::RedirectUriOwnProject, "redirect_uri", it));
+    rows.extend(theirs);
+    for row in rows {
         let key = run.new_secret("session_key");
-        let body = run.plan.project.session_request(&key, provider);
-        let exchange = run.send(malformed.made_from(body)).await?;
-        run.check_refusal(malformed.requirement, &exchange, malformed.kit_status);
+        malformed::is_refused(run, START, good(run, &key), row).await?;
     }
     Ok(())
 }
 
-fn malformed_starts(run: &mut Run<'_>) -> Vec<MalformedRequest> {
-    let mut all = malformed::any_request(PATH, FIELDS, &run.plan.project, 401);
-    all.extend(malformed::session_keys(PATH));
-    all.push(MalformedRequest::field(
-        R::ClientIdLength,
-        PATH,
-        "client_id",
-        "",
-    ));
-    for text in ["Google", "gitlab", ""] {
-        all.push(MalformedRequest::field(
-            R::ProviderKnown,
-            PATH,
-            "provider",
-            text,
-        ));
+/// Reads the result under `key`.
+pub(super) async fn read(run: &mut Run<'_>, key: &str) -> Result<Exchange, Stop> {
+    let body = run.plan.project.result_request(key);
+    let exchange = run.send(RawRequest::post(READ, body)).await?;
+    run.check_success_status(&exchange);
+    Ok(exchange)
+}
+
+/// Checks that a read was refused, and with 400.
+pub(super) fn check_refused(run: &mut Run<'_>, requirement: R, exchange: &Exchange) {
+    if run.check_refusal_of_any_status(requirement, exchange) {
+        run.check(
+            R::ResultRefusedStatus,
+            exchange,
+            expect::status(exchange, 400),
+        );
     }
-    match run.plan.callback_of_other_alone() {
-        Some(theirs) => all.push(MalformedRequest::field(
-            R::RedirectUriOwnProject,
-            PATH,
-            "redirect_uri",
-            theirs,
-        )),
-        None => run.skip(
-            &[R::RedirectUriOwnProject],
-            "needs a callback that is registered for a second project alone",
-        ),
+}
+
+/// Checks the members of a result.
+pub(super) fn check_members(run: &mut Run<'_>, exchange: &Exchange) {
+    if exchange.is_success() {
+        let body = &exchange.body;
+        run.check(R::ResultFields, exchange, expect::login_result(body));
+        if let Some(members) = expect::members_of_result(body) {
+            run.check_no_members_but(exchange, body, members);
+        }
     }
-    all
+}
+
+/// The result is pending.
+pub(super) fn is_pending(exchange: &Exchange) -> Check {
+    expect::member(&exchange.body, "status", "pending")
+}
+
+/// The result is a success.
+pub(super) fn is_succeeded(exchange: &Exchange) -> Check {
+    expect::success(exchange)?;
+    expect::member(&exchange.body, "status", "succeeded")
+}
+
+/// Whether the login is known and not finished.
+pub(super) fn is_unfinished(exchange: &Exchange) -> bool {
+    let status = exchange.body["status"].as_str();
+    exchange.is_success() && !matches!(status, Some("succeeded" | "failed"))
 }

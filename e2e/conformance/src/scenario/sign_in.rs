@@ -1,12 +1,17 @@
 //! A browser's way through a provider, as the user that the control address queued.
 
-use reqwest::Method;
+use std::cell::Cell;
 
-use crate::browser::{Aim, BrowserDriver, End, HttpBrowser, NavigationEnd};
-use crate::error::Stop;
+use agent::browser::{Arrival, Browser, Page, Visit};
+use reqwest::Method;
+use url::Url;
+
+use crate::browser::{Aim, BrowserDriver, NavigationEnd};
+use crate::http::{Http, masked_response};
+use crate::mask;
+use crate::project::QueuedUser;
 use crate::run::Run;
-use crate::users::QueuedUser;
-use crate::{address, mask};
+use crate::verdict::Stop;
 
 /// Signs `user` in, by the login that `url` begins. Without a control address the
 /// provider's own user signs in.
@@ -27,14 +32,14 @@ pub(super) async fn decline(
     provider: &str,
 ) -> Result<NavigationEnd, Stop> {
     if let Some(control) = &run.plan.control {
-        control.queue_denial(&run.http, provider).await?;
+        control.queue_denial(provider).await?;
     }
     run.navigate(url, Aim::Decline).await
 }
 
 async fn queue(run: &Run<'_>, provider: &str, user: &QueuedUser) -> Result<(), Stop> {
     match &run.plan.control {
-        Some(control) => control.queue_user(&run.http, provider, user).await,
+        Some(control) => control.queue_user(provider, user).await,
         None => Ok(()),
     }
 }
@@ -42,9 +47,9 @@ async fn queue(run: &Run<'_>, provider: &str, user: &QueuedUser) -> Result<(), S
 /// A sign-in whose user is done at the provider, and whose browser has not opened the
 /// broker's upstream callback yet.
 pub(super) struct UndeliveredCallback {
-    pub(super) browser: HttpBrowser,
-    /// The address with the provider's answer.
-    pub(super) url: String,
+    pub(super) browser: Browser<Http>,
+    /// The request with the provider's answer.
+    visit: Visit,
 }
 
 /// Signs `user` in with the runner's own HTTP client, up to the upstream callback.
@@ -56,63 +61,72 @@ pub(super) async fn up_to_callback(
 ) -> Result<UndeliveredCallback, Stop> {
     // A stack's providers show no page to a user who is queued.
     if run.plan.control.is_none() && !matches!(run.plan.browser, BrowserDriver::Automatic) {
-        return Err(Stop::Blocked(
-            "needs a browser that can be stopped: --control, or --browser automatic".to_owned(),
+        return Err(Stop::blocked(
+            "needs a browser that can be stopped: --control, or --browser automatic",
         ));
     }
     queue(run, provider, user).await?;
-    let plan = run.plan;
-    let mut browser = HttpBrowser::default();
-    let mut has_left = false;
-    let is_end = |url: &str| {
-        let is_at_broker = address::is_same_origin(url, &plan.base_url);
-        has_left |= !is_at_broker;
-        (has_left && is_at_broker) || url.starts_with(&plan.project.callback)
+    let navigation = run.plan.navigation(url);
+    let is_at_broker = |url: &Url| agent::url::is_same_origin(url.as_str(), navigation.base_url);
+    let has_left = Cell::new(false);
+    let is_end = |url: &Url| {
+        has_left.set(has_left.get() || !is_at_broker(url));
+        (has_left.get() && is_at_broker(url)) || navigation.is_at_consumer(url)
     };
-    let end = browser.follow(&mut run.http, url, is_end).await?;
-    if end.response.is_none() && address::is_same_origin(&end.url, &plan.base_url) {
-        return Ok(UndeliveredCallback {
-            browser,
-            url: end.url,
-        });
+    let mut browser = Browser::new(run.http.clone());
+    match browser.visit_until(navigation.visit()?, is_end).await? {
+        Arrival::Stopped(visit) if is_at_broker(&visit.url) => {
+            Ok(UndeliveredCallback { browser, visit })
+        }
+        _ => Err(Stop::blocked(
+            "the provider did not redirect the browser back to the broker",
+        )),
     }
-    Err(Stop::Blocked(
-        "the provider did not redirect the browser back to the broker".to_owned(),
-    ))
 }
 
 impl UndeliveredCallback {
-    /// Opens the upstream callback in its own browser, and follows redirects to the
-    /// consumer.
-    pub(super) async fn deliver(&mut self, run: &mut Run<'_>) -> Result<End, Stop> {
-        deliver(run, &mut self.browser, &self.url).await
+    /// The upstream callback for a report.
+    pub(super) fn masked_url(&self) -> String {
+        mask::url(self.visit.address())
     }
 
-    /// Sends HEAD from its own browser.
-    pub(super) async fn head(&mut self, run: &mut Run<'_>) -> Result<End, Stop> {
-        let response = self.browser.open(&mut run.http, Method::HEAD, &self.url);
-        Ok(End {
-            response: Some(response.await?),
-            url: self.url.clone(),
-        })
+    /// Opens the upstream callback in its own browser, and follows redirects to the
+    /// consumer.
+    pub(super) async fn deliver(&mut self, run: &Run<'_>) -> Result<Arrival, Stop> {
+        deliver(run, &mut self.browser, &self.visit).await
     }
 
     /// Opens it in a browser without its cookies.
-    pub(super) async fn deliver_elsewhere(&self, run: &mut Run<'_>) -> Result<End, Stop> {
-        deliver(run, &mut HttpBrowser::default(), &self.url).await
+    pub(super) async fn deliver_elsewhere(&self, run: &Run<'_>) -> Result<Arrival, Stop> {
+        deliver(run, &mut Browser::new(run.http.clone()), &self.visit).await
+    }
+
+    /// Sends HEAD from its own browser.
+    pub(super) async fn head(&mut self) -> Result<Arrival, Stop> {
+        let visit = self.visit.clone().with_method(Method::HEAD);
+        self.browser.send(&visit).await.map(Arrival::Page)
     }
 }
 
-async fn deliver(run: &mut Run<'_>, browser: &mut HttpBrowser, url: &str) -> Result<End, Stop> {
-    let callback = &run.plan.project.callback;
-    let is_end = |url: &str| url.starts_with(callback);
-    browser.follow(&mut run.http, url, is_end).await
+async fn deliver(
+    run: &Run<'_>,
+    browser: &mut Browser<Http>,
+    visit: &Visit,
+) -> Result<Arrival, Stop> {
+    let consumer = run.plan.navigation("");
+    let is_end = |url: &Url| consumer.is_at_consumer(url);
+    browser.visit_until(visit.clone(), is_end).await
 }
 
 /// The end of a delivery for a report.
-pub(super) fn masked(end: &End) -> String {
-    match &end.response {
-        Some(response) => response.masked(),
-        None => format!("the browser came to {}", mask::url(&end.url)),
+pub(super) fn masked(end: &Arrival) -> String {
+    match end {
+        Arrival::Page(page) => masked_page(page),
+        Arrival::Stopped(visit) => format!("the browser came to {}", mask::url(visit.address())),
     }
+}
+
+/// A page for a report.
+pub(super) fn masked_page(page: &Page) -> String {
+    masked_response(page.status, &page.headers, &page.body)
 }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agent::url::parameter;
 use broker::clock::Clock;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -18,7 +19,6 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use reqwest::Client;
 use serde_json::Value;
-use url::form_urlencoded;
 
 use testkit::http::client;
 
@@ -92,7 +92,7 @@ impl Memory {
         let issued = [
             Some(request.text("session_key")),
             response.json()["access_token"].as_str().map(str::to_owned),
-            parameter(&request.path, "code_challenge"),
+            request.parameter("code_challenge"),
             parameter(&location, "code"),
             state,
         ];
@@ -181,16 +181,8 @@ impl ProxiedRequest {
 
     /// A parameter of the query.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        parameter(&self.path, name)
+        parameter(&format!("http://broker{}", self.path), name)
     }
-}
-
-/// A parameter of the query of a path or URL.
-fn parameter(url: &str, name: &str) -> Option<String> {
-    let (_, query) = url.split_once('?')?;
-    let mut pairs = form_urlencoded::parse(query.as_bytes());
-    let (_, value) = pairs.find(|(known, _)| known == name)?;
-    Some(value.into_owned())
 }
 
 impl ProxiedResponse {
@@ -261,22 +253,18 @@ pub(crate) fn forward(listener: TcpListener, target: SocketAddr, clock: Clock, f
 }
 
 async fn send(http: &Client, target: SocketAddr, request: &ProxiedRequest) -> ProxiedResponse {
-    let response = http
-        .request(
-            request.method.clone(),
-            format!("http://{target}{}", request.path),
-        )
+    let url = format!("http://{target}{}", request.path);
+    let request = http
+        .request(request.method.clone(), url)
         .headers(request.headers.clone())
-        .body(request.body.clone())
-        .send()
-        .await
-        .expect("the broker answers");
-    let mut headers = response.headers().clone();
-    drop_framing(&mut headers);
+        .body(request.body.clone());
+    let response = agent::http::send(request, usize::MAX).await;
+    let mut response = response.expect("the broker answers");
+    drop_framing(&mut response.headers);
     ProxiedResponse {
-        status: response.status().as_u16(),
-        headers,
-        body: response.bytes().await.expect("a whole answer").to_vec(),
+        status: response.status,
+        headers: response.headers,
+        body: response.body,
     }
 }
 

@@ -1,0 +1,310 @@
+//! The legacy flow: `GET /authorize`, handoff codes, and their exchange for tokens. The
+//! specification does not show the parameters of the address nor of its callback: what is
+//! sent and expected there is this kit's choice.
+
+use agent::secret::challenge;
+use agent::url::encode;
+use reqwest::header::LOCATION;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{bearer, malformed, profile, sign_in};
+use crate::browser::NavigationEnd;
+use crate::expect::{self, ensure};
+use crate::http::{Exchange, RawRequest};
+use crate::project::{QueuedUser, TestProject};
+use crate::requirement::{Requirement as R, TOKEN_LIFETIME_SECONDS};
+use crate::run::Run;
+use crate::verdict::Stop;
+
+const TOKEN: &str = "/v1/token";
+
+/// The number of logins that a broker may cost which serves malformed requests: each
+/// of them redeems a code.
+const MAX_LOGINS: usize = 4;
+
+/// A legacy login, and the parameters of the address that begins it.
+pub(super) struct LegacyLogin {
+    state: String,
+    verifier: String,
+    pub(super) provider: &'static str,
+    parameters: Vec<(&'static str, String)>,
+}
+
+/// A handoff code, and the verifier that redeems it.
+pub(super) struct HandoffCode {
+    code: String,
+    verifier: String,
+    provider: &'static str,
+}
+
+impl LegacyLogin {
+    /// Prepares a login for this kit's `/authorize`.
+    pub(super) fn begin(run: &mut Run<'_>, provider: &'static str) -> Self {
+        let state = run.new_secret("state");
+        let one = run.new_secret("code_verifier");
+        let other = run.new_secret("code_verifier");
+        // With every kind of character that a verifier may have.
+        let verifier = format!("{one}.~{other}");
+        let project = &run.plan.project;
+        let parameters = vec![
+            ("client_id", project.client_id.clone()),
+            ("redirect_uri", project.callback.clone()),
+            ("provider", provider.to_owned()),
+            ("state", state.clone()),
+            ("code_challenge", challenge(&verifier)),
+            ("code_challenge_method", "S256".to_owned()),
+        ];
+        Self {
+            state,
+            verifier,
+            provider,
+            parameters,
+        }
+    }
+
+    /// The path and query of the address.
+    pub(super) fn path(&self) -> String {
+        format!("/authorize?{}", encode(&self.parameters))
+    }
+
+    /// With one more parameter.
+    fn and(mut self, name: &'static str, value: &str) -> Self {
+        self.parameters.push((name, value.to_owned()));
+        self
+    }
+
+    /// With another value of a parameter.
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.parameters.retain(|(known, _)| *known != name);
+        self.and(name, value)
+    }
+}
+
+/// Opens malformed addresses, and follows no redirect.
+pub(super) async fn authorize_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
+    let plan = run.plan;
+    let mut begin = || LegacyLogin::begin(run, run.providers[0]);
+    let (method, secret) = ("code_challenge_method", &plan.project.client_secret);
+    let mut rows = vec![
+        (
+            R::AuthorizeClient,
+            begin().with("client_id", "an-unknown-client"),
+        ),
+        (R::AuthorizeOnce, begin().and("provider", "github")),
+        (R::AuthorizeChallengeMethod, begin().with(method, "plain")),
+        (
+            R::AuthorizeResponseType,
+            begin().and("response_type", "token"),
+        ),
+        (
+            R::RequestSecretBesideBody,
+            begin().and("client_secret", secret),
+        ),
+    ];
+    if let Some(theirs) = plan.callback_of_other_alone() {
+        rows.push((R::AuthorizeClient, begin().with("redirect_uri", theirs)));
+    }
+    for (requirement, login) in rows {
+        let exchange = run.send(RawRequest::get(&login.path())).await?;
+        // The browser sees a page, or is redirected to the callback with an error.
+        let location = exchange.header(LOCATION);
+        let stays = location.is_empty() || location.starts_with(&plan.project.callback);
+        let expected = "this kit redirects no such request to a provider";
+        run.check(requirement, &exchange, ensure(stays, expected));
+    }
+    Ok(())
+}
+
+/// Signs in by the legacy flow, up to the code.
+pub(super) async fn obtain_code(
+    run: &mut Run<'_>,
+    provider: &'static str,
+) -> Result<HandoffCode, Stop> {
+    let login = LegacyLogin::begin(run, provider);
+    let url = format!("{}{}", run.plan.base_url, login.path());
+    let user = QueuedUser::default_at(provider);
+    let end = sign_in::sign_in(run, &url, provider, user).await?;
+    let Some(code) = check_callback(run, &login, &end) else {
+        return Err(Stop::blocked(
+            "the legacy callback brought no code, and the specification does not show what else \
+             it might bring",
+        ));
+    };
+    run.mask_secret("code", &code);
+    let length = ensure(code.len() <= 200, "expected at most 200 characters");
+    run.check_by(R::CodeLength, end.evidence, length);
+    Ok(HandoffCode {
+        code,
+        verifier: login.verifier,
+        provider,
+    })
+}
+
+fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, end: &NavigationEnd) -> Option<String> {
+    let url = Url::parse(end.url.as_deref()?).ok()?;
+    let query: Vec<_> = url.query_pairs().into_owned().collect();
+    let value = |wanted: &str| {
+        let found = query.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone())
+    };
+    let code = value("code");
+    let is_like_this_kits = query.len() == 2
+        && code.is_some()
+        && value("state").as_ref() == Some(&login.state)
+        && url.fragment().is_none();
+    let check = ensure(
+        is_like_this_kits,
+        "this kit brings code and the state of the request",
+    );
+    run.check_by(R::AuthorizeCallback, end.evidence.clone(), check);
+    code
+}
+
+/// Redeems a code.
+pub(super) async fn redeem(run: &mut Run<'_>, code: &HandoffCode) -> Result<Exchange, Stop> {
+    let request = run.plan.project.token_request(&code.code, &code.verifier);
+    let exchange = run.send(RawRequest::post(TOKEN, request)).await?;
+    run.check_success_status(&exchange);
+    Ok(exchange)
+}
+
+/// Redeems a code, checks the response, and returns the token.
+pub(super) async fn obtain_token(run: &mut Run<'_>, code: &HandoffCode) -> Result<String, Stop> {
+    let exchange = redeem(run, code).await?;
+    run.check(R::TokenIssued, &exchange, expect::success(&exchange));
+    if exchange.is_success() {
+        check_token(run, &exchange);
+    }
+    token_in(&exchange).ok_or_else(|| Stop::blocked("a fresh code was not redeemed"))
+}
+
+fn token_in(exchange: &Exchange) -> Option<String> {
+    let token = exchange.body["access_token"].as_str();
+    token.filter(|_| exchange.is_success()).map(str::to_owned)
+}
+
+fn check_token(run: &mut Run<'_>, exchange: &Exchange) {
+    let body = &exchange.body;
+    let fields = ["access_token", "token_type", "expires_in", "scope"];
+    run.check_members(R::TokenFields, exchange, body, &fields);
+    let constants: [(R, &str, Value); 3] = [
+        (R::TokenType, "token_type", "Bearer".into()),
+        (
+            R::TokenExpiresIn,
+            "expires_in",
+            TOKEN_LIFETIME_SECONDS.into(),
+        ),
+        (R::TokenScope, "scope", "profile".into()),
+    ];
+    for (requirement, name, expected) in constants {
+        if body.get(name).is_some() {
+            run.check(requirement, exchange, expect::member(body, name, expected));
+        }
+    }
+    let Some(token) = body.get("access_token") else {
+        return;
+    };
+    let Some(prefix) = token.as_str().and_then(expect::token_prefix) else {
+        let expected = "expected a prefix, an underscore and 43 characters of [A-Za-z0-9_-]";
+        return run.check(R::TokenAccessToken, exchange, ensure(false, expected));
+    };
+    let first = run.token_prefix.get_or_insert_with(|| prefix.to_owned());
+    let same = ensure(first == prefix, "expected the prefix of the first token");
+    run.check(R::TokenAccessToken, exchange, same);
+    let is_fsi = ensure(prefix == "fsi", "this kit's prefix is fsi");
+    run.check(R::TokenPrefix, exchange, is_fsi);
+}
+
+/// Signs in, fetches the profile, and redeems the code once more.
+pub(super) async fn replay(run: &mut Run<'_>) -> Result<(), Stop> {
+    let code = obtain_code(run, run.providers[0]).await?;
+    let token = obtain_token(run, &code).await?;
+    // Before the replay: a broker may end the token then.
+    let exchange = bearer::profile(run, &token).await?;
+    if run.check_success(R::ProfileBearer, &exchange) {
+        let user = QueuedUser::default_at(code.provider);
+        profile::check(run, &exchange, &exchange.body, code.provider, user);
+    }
+    bearer::check_refusals(run, &token).await?;
+    let again = redeem(run, &code).await?;
+    if run.check_refusal(R::CodeOnce, &again, 400) {
+        let exchange = bearer::profile(run, &token).await?;
+        let ended = ensure(!exchange.is_success(), "this kit ends the token then");
+        run.check(R::CodeReplayEndsToken, &exchange, ended);
+    } else {
+        run.skip(&[R::CodeReplayEndsToken], "the code was redeemed again");
+    }
+    let subject = "the clean login and this one were of different accounts";
+    run.skip(&[R::ProfileSubjectStable], subject);
+    Ok(())
+}
+
+/// Sends every malformed exchange, then the good one, and revokes its token.
+pub(super) async fn redeem_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
+    let mut rows = malformed_exchanges(run).into_iter();
+    for _ in 0..MAX_LOGINS {
+        let code = obtain_code(run, run.providers[0]).await?;
+        let body = run.plan.project.token_request(&code.code, &code.verifier);
+        if !malformed::are_refused(run, TOKEN, &body, &mut rows).await? {
+            continue;
+        }
+        let exchange = redeem(run, &code).await?;
+        let kept = ensure(exchange.is_success(), "this kit redeems the code still");
+        run.check(R::CodeKept, &exchange, kept);
+        let token = match token_in(&exchange) {
+            Some(token) => token,
+            None => {
+                let fresh = obtain_code(run, run.providers[0]).await?;
+                obtain_token(run, &fresh).await?
+            }
+        };
+        return bearer::check_revocation(run, &token).await;
+    }
+    Err(Stop::blocked("too many malformed exchanges were served"))
+}
+
+fn malformed_exchanges(run: &mut Run<'_>) -> Vec<malformed::Row> {
+    let (code, verifier) = (run.new_secret("code"), run.new_secret("code_verifier"));
+    let mut rows = malformed::of_any_request(&run.plan.project.token_request("", ""));
+    rows.push(malformed::set(
+        R::GrantTypeConstant,
+        "grant_type",
+        "refresh_token",
+    ));
+    rows.push(malformed::set(R::GrantTypeConstant, "grant_type", ""));
+    rows.extend(malformed::texts(
+        R::CodeLength,
+        "code",
+        [|_| String::new(), |_| "x".repeat(201)],
+    ));
+    rows.extend(malformed::texts(
+        R::CodeVerifierPattern,
+        "code_verifier",
+        [
+            |_| "x".repeat(42),
+            |_| "x".repeat(129),
+            |_| format!("{}+", "x".repeat(43)),
+        ],
+    ));
+    rows.push(malformed::set(R::CodeKnown, "code", &code));
+    rows.extend(malformed::with_second_callback(run, R::CodeCallback));
+    let other = run.or_skip(
+        R::CodeClient,
+        run.plan.other.as_ref(),
+        "needs a second project",
+    );
+    rows.extend(other.map(
+        |TestProject {
+             client_id,
+             client_secret,
+             ..
+         }| {
+            let credentials = json!({ "client_id": client_id, "client_secret": client_secret });
+            (R::CodeClient, malformed::Change::Set(credentials))
+        },
+    ));
+    // Last: a broker may consume the code when the verifier is not the original one.
+    rows.push(malformed::set(R::CodeVerifier, "code_verifier", &verifier));
+    rows
+}
