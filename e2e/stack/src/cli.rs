@@ -2,22 +2,23 @@
 //! Ctrl-C.
 
 mod banner;
-mod health;
 mod imitations;
-mod stop_signals;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::error::Error;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use broker::cli::health::status_at;
 use broker::log_format::ReadableFormat;
 use clap::Parser;
 use mock_upstream::users::KnownUsers;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{Stack, StackSettings, StackStartError};
 use imitations::ImitationFlags;
-use stop_signals::StopSignals;
 
 /// The time that open requests have at the end. A browser keeps its connections open, and
 /// the servers would wait for those.
@@ -53,13 +54,13 @@ impl Cli {
     pub async fn run(self) -> ExitCode {
         broker::panics::log_location_only();
         if self.health {
-            return exit_code(health::ask(self.settings.control).await);
+            return exit_code(ask_health(self.settings.control).await);
         }
         if !self.quiet {
             tracing_subscriber::fmt()
                 .with_max_level(tracing::Level::INFO)
-                .with_writer(std::io::stderr)
-                .with_ansi(std::io::stderr().is_terminal())
+                .with_writer(io::stderr)
+                .with_ansi(io::stderr().is_terminal())
                 .event_format(ReadableFormat::WITH_TIME)
                 .init();
         }
@@ -67,11 +68,11 @@ impl Cli {
     }
 }
 
-fn exit_code(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+fn exit_code(result: Result<(), Box<dyn Error>>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "stack: {error}");
+            let _ = writeln!(io::stderr(), "stack: {error}");
             ExitCode::FAILURE
         }
     }
@@ -81,7 +82,7 @@ fn exit_code(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     clippy::disallowed_methods,
     reason = "the user waits in real time, whatever our clock shows"
 )]
-async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(cli: Cli) -> Result<(), Box<dyn Error>> {
     let mut settings = cli.settings;
     if let Some(path) = &cli.people {
         settings.users = KnownUsers::with_people(path).map_err(StackStartError::People)?;
@@ -90,15 +91,55 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
     let mut signals = StopSignals::register()?;
     if let Some(registrations) = cli.imitations.registrations() {
         let (_imitations, banner) = imitations::start(&settings, &registrations?).await?;
-        std::io::stdout().write_all(banner.as_bytes())?;
+        io::stdout().write_all(banner.as_bytes())?;
         signals.wait_for_one().await;
         return Ok(());
     }
     let host = settings.host.clone();
     let stack = Stack::start(settings).await?;
-    std::io::stdout().write_all(banner::of(&stack, host.as_ref()).as_bytes())?;
+    io::stdout().write_all(banner::of(&stack, host.as_ref()).as_bytes())?;
     signals.wait_for_one().await;
     // The end of the process closes what is still open.
     let _ = tokio::time::timeout(STOP_LIMIT, stack.stop()).await;
     Ok(())
+}
+
+/// Asks the stack with this control address whether it is up, where no other program can, as in
+/// a container: by HTTP and by HTTPS, because a stack serves one.
+async fn ask_health(control: SocketAddr) -> Result<(), Box<dyn Error>> {
+    let call = |scheme| format!("{scheme}://{control}/api/stack");
+    let answer = match status_at(&call("http")).await {
+        Ok(status) if status.is_success() => Ok(status),
+        _ => status_at(&call("https")).await,
+    };
+    match answer {
+        Ok(status) if status.is_success() => Ok(writeln!(io::stdout(), "up")?),
+        _ => Err(format!("no stack answers at {control}; --control is its address").into()),
+    }
+}
+
+/// The signals that end the program, from their registration on.
+struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl StopSignals {
+    fn register() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            // The terminal was closed.
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn wait_for_one(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
 }

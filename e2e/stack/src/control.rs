@@ -1,38 +1,33 @@
 //! The control address: an HTTP API with which a test in any language controls the
 //! stack. The calls, with examples, are documented in `e2e/README.md`. The pages of the
-//! inspector are served at the same address.
+//! inspector are served at the same address, and their forms do the same as the calls.
 
-mod call_list;
-mod clock;
+pub(crate) mod call_list;
 mod contract_page;
 mod events;
 mod faults;
 #[cfg(test)]
 mod fuzz;
 mod guard;
-mod json_body;
-mod logins;
 mod projects;
-mod response_headers;
 mod source_page;
+mod stack;
 mod upstreams;
 
-pub(crate) use faults::NOT_HELD;
-pub(crate) use json_body::JsonBody;
+pub(crate) use call_list::{Call, SandboxCalls, calls};
 pub(crate) use projects::NewProject;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rocket::response::status::NoContent;
-use rocket::serde::json::{Json, Value, json};
 use rocket::shield::Shield;
-use rocket::{Build, Rocket, State, catchers, get, post, routes};
+use rocket::{Build, Rocket, catchers, routes};
 
-use crate::control_error::{self, ControlError};
+use crate::control_error;
 use crate::inspector;
 use crate::lessons;
 use crate::runtime::StackRuntime;
+use call_list::ControlCalls;
 
 /// The stack that a control address serves, and the host name that it accepts besides
 /// those of the stack.
@@ -59,69 +54,37 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
             .chain(server.host)
             .collect(),
     };
+    let calls: Vec<Call> = [
+        stack::calls(),
+        projects::calls(),
+        upstreams::calls(),
+        faults::calls(),
+        events::calls(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let handlers: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
+    let forms = [
+        stack::forms(),
+        upstreams::forms(),
+        faults::forms(),
+        events::forms(),
+    ];
     rocket::custom(broker::http::config(address))
         .attach(Shield::new())
-        .attach(response_headers::ResponseHeaders)
+        .attach(guard::ResponseHeaders)
         .manage(server.runtime)
         .manage(guard)
         .manage(events::FreeStreams::default())
+        .manage(ControlCalls(calls))
         .mount("/", guard::routes())
+        .mount("/", handlers)
+        .mount("/", forms.concat())
+        .mount("/", routes![call_list::page])
         .mount("/", contract_page::routes())
+        .mount("/", source_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())
-        .mount("/", source_page::routes())
-        .mount(
-            "/",
-            routes![
-                call_list::page,
-                stack,
-                reset,
-                clock::read,
-                clock::advance,
-                projects::list,
-                projects::register,
-                projects::allow_callback,
-                upstreams::settings,
-                upstreams::configure,
-                upstreams::rotate_keys,
-                upstreams::next,
-                upstreams::take_back,
-                upstreams::misbehaviours,
-                upstreams::requests,
-                faults::arm,
-                faults::armed,
-                faults::clear,
-                faults::held,
-                faults::let_go,
-                faults::disarm,
-                events::list,
-                events::stream,
-                events::exchange,
-                logins::list,
-                logins::one,
-            ],
-        )
         .register("/", catchers![control_error::catch])
-}
-
-/// The URLs of the stack.
-#[get("/api/stack")]
-fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
-    let urls = &runtime.urls;
-    let mut description = json!({
-        "broker": urls.broker,
-        "consumer": urls.consumer,
-        "upstreams": { "google": urls.google, "github": urls.github },
-    });
-    if let Some(path) = runtime.ca_file() {
-        description["ca_file"] = json!(path);
-    }
-    Json(description)
-}
-
-/// See [`Stack::reset`](crate::Stack::reset).
-#[post("/api/reset")]
-async fn reset(runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
-    let reset = runtime.reset().await;
-    reset.map(|()| NoContent).map_err(ControlError::internal)
 }

@@ -91,16 +91,11 @@ impl Fault {
             Self::Delay | Self::Drip | Self::HoldRequest | Self::HoldResponse
         )
     }
-}
 
-/// Whether a client that waits gets the broker's whole answer in spite of the fault with
-/// this name.
-pub(crate) fn delivers_answer(fault: Option<&str>) -> bool {
-    let is_late = |name: &str| {
-        let fault = name.parse::<Fault>();
-        fault.is_ok_and(|fault| fault.keeps_waiting() && !fault.is_before_broker())
-    };
-    fault.is_none_or(is_late)
+    /// Whether a client that waits gets the broker's whole answer to a call that it has seen.
+    pub(crate) fn delivers_answer(self) -> bool {
+        self.keeps_waiting() && !self.is_before_broker()
+    }
 }
 
 /// No fault has this name; the message lists the names.

@@ -5,67 +5,76 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `page`, `page_header` | the pages, and the links at their top |
-//! | `forms` | the forms of the pages: clock, misbehaviours, faults, reset |
+//! | `page` | the pages |
 //! | `login_list`, `sequence_view`, `exchange_view` | the logins, the sequence of one, and one of its exchanges |
-//! | `present`, `explanation` | the presenter's view: one arrow at a time, with a sentence |
+//! | `present` | the presenter's view: one arrow at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
 //! | `diagram`, `layout` | the sequence diagram as SVG |
-//! | `sequence` | the rows of the diagram, computed from events |
-//! | `labels` | texts for times, states and steps |
-//! | `assets` | style sheets and the script |
+//! | `sequence`, `rows` | the rows of the diagram, computed from events |
 //!
 //! The pages show no secret, because the event log masks what it returns.
 
-mod assets;
 mod curl;
 mod diagram;
 mod exchange_view;
-mod explanation;
-mod forms;
-pub(crate) mod labels;
 mod layout;
 mod login_list;
 mod page;
-mod page_header;
 mod present;
-mod provider_exchange;
+mod rows;
 mod sequence;
 mod sequence_view;
 mod tools;
 
-use rocket::{Route, routes};
+use rocket::http::ContentType;
+use rocket::{Route, get, routes};
 
-pub(crate) use forms::ReturnPath;
-pub(crate) use page_header::PageHeader;
-#[cfg(test)]
-pub(crate) use sequence::RedirectTarget;
-pub(crate) use sequence::{Answers, CallEvents, CallOrResend, Outcome, calls, outcome};
+use crate::page::Asset;
 
-/// The routes of the pages, their forms and their assets.
+/// The routes of the pages and their assets.
 pub(crate) fn routes() -> Vec<Route> {
     routes![
         page::newest,
         page::login,
         page::others,
         page::diagram_file,
-        forms::advance,
-        forms::reset,
-        forms::misbehave,
-        forms::arm_fault,
-        forms::take_back,
-        forms::disarm,
-        forms::clear_faults,
-        forms::send_again,
-        forms::let_go,
         present::page,
-        present::style,
-        present::script,
-        assets::style,
-        assets::diagram_style,
-        assets::script,
-        assets::event_script,
-        assets::icon,
-        assets::favicon,
+        style,
+        diagram_style,
+        present_style,
+        script,
+        icon,
+        favicon,
     ]
+}
+
+#[get("/inspector.css")]
+fn style() -> Asset {
+    (ContentType::CSS, include_str!("../static/inspector.css"))
+}
+
+#[get("/diagram.css")]
+fn diagram_style() -> Asset {
+    (ContentType::CSS, diagram::STYLE)
+}
+
+#[get("/present.css")]
+fn present_style() -> Asset {
+    (ContentType::CSS, include_str!("../static/present.css"))
+}
+
+#[get("/live.js")]
+fn script() -> Asset {
+    (ContentType::JavaScript, include_str!("../static/live.js"))
+}
+
+#[get("/icon.svg")]
+fn icon() -> Asset {
+    (ContentType::SVG, include_str!("../static/icon.svg"))
+}
+
+/// The icon where a browser looks for one by itself, as beside a JSON answer.
+#[get("/favicon.ico")]
+fn favicon() -> Asset {
+    icon()
 }

@@ -5,19 +5,21 @@ mod upstream;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, RwLock, Weak};
 use std::time::Duration;
 
 use contract::ClientId;
 use mock_upstream::Labels;
 use rocket::{Build, Rocket};
+use tokio::sync::Mutex;
 
+use crate::attacks::Attacks;
 use crate::control::{self, ControlServer};
 use crate::demo_panel::DemoPanel;
 use crate::projects::{ProjectCredentials, ProjectRegistry};
-use crate::proxy::ProxyState;
+use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
-    BoundPort, Reach, RuntimeParts, ServerHandle, ServerUrls, StackRuntime, Stopping, own_origin,
+    BoundPort, BrokerLaunch, Reach, ServerHandle, ServerUrls, StackRuntime, Stopping, own_origin,
     silence_rocket,
 };
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
@@ -93,7 +95,17 @@ impl Launch<'_> {
         let (demo, servers) = demo.map(|demo| (demo.app, demo.servers)).unzip();
         let mut servers: Vec<_> = servers.unwrap_or_default();
         let (listener, front) = reach.listener(broker_port)?;
-        let parts = RuntimeParts {
+        let launch = BrokerLaunch {
+            urls: &urls,
+            reach: &reach,
+            clock: settings.clock.current(),
+            projects: &self.projects,
+            proxy_state: &proxy_state,
+            upstream_timeout_ms: settings.upstream_timeout_ms,
+        };
+        let (broker, store) = launch.start().await?;
+        let runtime = Arc::new(StackRuntime {
+            proxy: Proxy::start(listener, broker.address, proxy_state.clone())?,
             urls,
             reach: reach.clone(),
             clock: settings.clock.clone(),
@@ -101,13 +113,14 @@ impl Launch<'_> {
             upstream: upstream.mock,
             demo,
             proxy_state,
+            attacks: Attacks::default(),
+            broker: Mutex::new(Some(broker)),
+            store: RwLock::new(store),
             upstream_timeout_ms: settings.upstream_timeout_ms,
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
-            fronts: upstream.fronts.into_iter().chain(front).collect(),
-        };
-        let runtime = StackRuntime::start(listener, parts).await?;
-        let runtime = Arc::new(runtime);
+            _fronts: upstream.fronts.into_iter().chain(front).collect(),
+        });
         let control = ControlServer::new(runtime.clone(), settings.control_host.clone());
         let build = |address| {
             let server = control::rocket(control.clone(), address);

@@ -23,34 +23,34 @@
 //!  browser ──────► demo                        tests, users
 //!     │             │                               │
 //!     ▼             ▼                               ▼
-//!   proxy ─────────────► broker ──► mock      control, inspector
+//!   proxy ─────────────► broker ──► mock      control, inspector, lessons
 //!     │  faults, operation  │     providers         │
 //!     └──► event_log ◄──────┘                       │
-//!              ▲──────────── login_status ◄─────────┘
+//!              ▲───── facts ◄───────────────────────┘
 //! ```
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`cli`] | the command line: the log, the banner, the signals |
 //! | [`stack`] | the handle for tests |
 //! | [`imitations`] | the imitated providers alone |
+//! | `sandboxes`, `sandbox_directory` | further stacks in the same process, and the links between their pages |
 //! | `launch` | the order in which everything starts and stops |
-//! | `sandboxes` | further stacks in the same process, and their end |
-//! | `sandbox_directory` | the links between their pages |
-//! | [`settings`] | every address and flag |
-//! | [`cli`] | the command line: the log, the banner, the signals |
+//! | [`control`], `request`, `control_error` | the control address: the HTTP API, what its handlers take, and their errors |
+//! | `inspector`, `page` | its pages: every login as a sequence diagram |
+//! | `lessons`, `attacks` | ten lessons, and the logins of the attacker in one of them |
+//! | `demo_panel` | the panel *What just happened* on the demo's pages |
+//! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners and servers |
-//! | [`projects`] | the projects of the stack, with their secrets |
-//! | [`time`] | the one clock |
-//! | `tls` | the certificate authority of the stack, and TLS in front of each server |
+//! | `facts`, `calls`, `labels` | what each event of a login means, and the words for it |
+//! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`proxy`] | the fault proxy in front of the broker |
-//! | [`faults`], [`operation`] | the faults that it injects, and the calls that they apply to |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
-//! | [`login_status`] | the state of one login, read from the store |
-//! | `sources` | the reference consumer's source that teaching texts point at |
-//! | [`control`] | the control address: the HTTP API |
-//! | `inspector` | the pages of the control address: every login as a sequence diagram |
-//! | `demo_panel` | the panel *What just happened* on the demo's pages |
+//! | [`faults`], [`operation`] | the faults that the proxy injects, and the calls that they apply to |
+//! | `tls` | the certificate authority of the stack, and TLS in front of each server |
+//! | [`projects`] | the projects of the stack, with their secrets |
+//! | [`settings`], [`time`] | every address and flag, and the one clock |
 //!
 //! # Invariants
 //!
@@ -63,52 +63,58 @@
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
-//! 5. Imports point one way: [`cli`] → [`stack`], [`imitations`] → `sandboxes` → `launch` →
-//!    [`control`] → `lessons`, `demo_panel` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
-//!    [`mask`], [`faults`] → [`operation`].
+//! 5. Imports point one way, from the top of the table to its end; no two files import each
+//!    other, at any length. A meaning is decided once, in `facts`, from typed events; the
+//!    pages only show it.
+
+pub mod cli;
 
 pub mod stack;
 
 pub mod imitations;
-mod launch;
 mod sandboxes;
 
-pub mod settings;
-mod start_error;
+mod launch;
 
-pub mod cli;
+pub mod control;
+mod control_error;
+mod request;
+
+mod inspector;
+mod page;
+
+mod attacks;
+mod lessons;
+
+mod demo_panel;
+
+pub mod login_status;
 
 mod runtime;
-
-pub mod projects;
 mod sandbox_directory;
-pub mod time;
 
-mod accept;
-mod tls;
+mod calls;
+mod facts;
+mod labels;
+
+mod sources;
 
 pub mod proxy;
-
-pub mod faults;
-pub mod operation;
 
 pub mod event_log;
 
 pub mod mask;
 
-pub mod login_status;
+pub mod faults;
+pub mod operation;
 
-mod sources;
+mod accept;
+mod tls;
 
-pub mod control;
-mod control_error;
-mod misbehaviour_name;
-mod shell;
-
-mod inspector;
-mod lessons;
-
-mod demo_panel;
+pub mod projects;
+pub mod settings;
+mod start_error;
+pub mod time;
 
 pub use runtime::{StackUrls, silence_rocket};
 pub use settings::{HostName, StackSettings};

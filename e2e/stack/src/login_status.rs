@@ -1,8 +1,6 @@
 //! The status of a login, read from the broker's store. It does not depend on which
 //! answers the client received.
 
-mod calls;
-
 use broker::audit::Step;
 use broker::model::grant::CODE_LIFETIME_MS;
 use broker::model::login_session::{LoginSession, SessionStatus};
@@ -10,9 +8,10 @@ use contract::{LoginLifetime, Rule};
 use serde::Serialize;
 
 use crate::event_log::{LoggedEvent, SecretKind};
+use crate::facts::{begun_at, flow};
 use crate::runtime::StackRuntime;
 
-pub use calls::LoginCall;
+pub use crate::facts::LoginFlow;
 
 /// The status of one login. The fields are the members of its JSON.
 #[derive(Debug, Clone, Serialize)]
@@ -31,16 +30,6 @@ pub struct LoginStatus {
     pub expires_at: Option<i64>,
     /// Every call about the login, oldest first.
     pub calls: Vec<LoginCall>,
-}
-
-/// One of the two flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoginFlow {
-    /// The clean callback flow.
-    Clean,
-    /// The legacy browser authorization.
-    Legacy,
 }
 
 /// The state of a login.
@@ -75,7 +64,7 @@ pub(crate) async fn of(runtime: &StackRuntime, login: &str) -> Option<LoginStatu
         return None;
     }
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
-    let flow = flow(&events);
+    let flow = flow(events.iter().copied());
     let state = match flow {
         Some(LoginFlow::Clean) => clean_state(runtime, login, &events).await,
         _ => legacy_state(runtime, login, &events).await,
@@ -87,40 +76,16 @@ pub(crate) async fn of(runtime: &StackRuntime, login: &str) -> Option<LoginStatu
         provider: events.iter().find_map(|event| event.provider),
         state,
         expires_at: (state == LoginState::Pending)
-            .then(|| begun_at(&events))
+            .then(|| begun_at(events.iter().copied()))
             .flatten()
             .map(|begun_at| begun_at + LoginLifetime::MS),
-        calls: calls::of(&events),
+        calls: calls(&events),
     })
-}
-
-fn flow(events: &[&LoggedEvent]) -> Option<LoginFlow> {
-    events
-        .iter()
-        .find_map(|event| match event.operation.as_str() {
-            "POST /v1/login/session" | "GET /login/{handle}" | "POST /v1/login/result" => {
-                Some(LoginFlow::Clean)
-            }
-            "GET /authorize" | "POST /v1/token" | "GET /v1/profile" | "POST /v1/revoke" => {
-                Some(LoginFlow::Legacy)
-            }
-            _ => None,
-        })
-}
-
-/// The time of the call from which on the lifetime of the login counts: the one that opened
-/// its session, or the first that led a browser to the provider.
-pub(crate) fn begun_at(events: &[&LoggedEvent]) -> Option<i64> {
-    let begins = |event: &&&LoggedEvent| {
-        event.steps.contains(&Step::Opened.name())
-            || event.operation == "GET /authorize" && event.status == Some(303)
-    };
-    events.iter().find(begins).map(|event| event.at)
 }
 
 async fn clean_state(runtime: &StackRuntime, login: &str, events: &[&LoggedEvent]) -> LoginState {
     let Some(session) = find_session(runtime, login).await else {
-        return match has_step(events, Step::Opened) {
+        return match events.iter().any(|event| event.has_step(Step::Opened)) {
             true => LoginState::Expired,
             false => LoginState::None,
         };
@@ -150,16 +115,14 @@ async fn legacy_state(runtime: &StackRuntime, login: &str, events: &[&LoggedEven
     if let Some(token) = secrets.digest_of(SecretKind::Token, login) {
         return token_state(runtime, token).await;
     }
-    let issued = events
-        .iter()
-        .find(|event| event.steps.contains(&Step::CodeIssued.name()));
+    let issued = events.iter().find(|event| event.has_step(Step::CodeIssued));
     match issued {
         Some(issued) if runtime.clock.now_ms() < issued.at + CODE_LIFETIME_MS => {
             LoginState::CodeIssued
         }
         Some(_) => LoginState::Expired,
         None if has_failed(events) => LoginState::Failed,
-        None => match begun_at(events) {
+        None => match begun_at(events.iter().copied()) {
             Some(begun_at) if runtime.clock.now_ms() < begun_at + LoginLifetime::MS => {
                 LoginState::Pending
             }
@@ -181,12 +144,6 @@ async fn token_state(runtime: &StackRuntime, token: contract::Digest) -> LoginSt
     }
 }
 
-fn has_step(events: &[&LoggedEvent], step: Step) -> bool {
-    events
-        .iter()
-        .any(|event| event.steps.contains(&step.name()))
-}
-
 /// Whether the login at the provider failed.
 fn has_failed(events: &[&LoggedEvent]) -> bool {
     let is_upstream_rule =
@@ -194,4 +151,63 @@ fn has_failed(events: &[&LoggedEvent]) -> bool {
     events
         .iter()
         .any(|event| event.from == "browser" && is_upstream_rule(event))
+}
+
+/// A call of a browser or a backend. The fields are the members of its JSON.
+#[derive(Debug, Clone, Serialize)]
+pub struct LoginCall {
+    /// The sequence number of the call's first event.
+    pub seq: u64,
+    /// The time of that event, in Unix milliseconds.
+    pub at: i64,
+    /// The `X-Request-Id` of the exchange.
+    pub request_id: String,
+    /// The operation: `POST /v1/login/result`.
+    pub operation: String,
+    /// The broker's status; null if it never saw the call.
+    pub status: Option<u16>,
+    /// The rule that refused the call.
+    pub rule: Option<&'static str>,
+    /// Whether the broker committed anything.
+    pub committed: bool,
+    /// The steps that it committed.
+    pub steps: Vec<&'static str>,
+    /// The fault that the proxy injected.
+    pub fault: Option<&'static str>,
+    /// Whether the last byte of the broker's answer went to a client that was still there.
+    #[serde(rename = "heard")]
+    pub is_received: bool,
+}
+
+/// The calls in `events`, each with its fault.
+fn calls(events: &[&LoggedEvent]) -> Vec<LoginCall> {
+    let mut calls: Vec<LoginCall> = Vec::new();
+    let is_call = |event: &&&LoggedEvent| event.to == "broker" && !event.resend;
+    for event in events.iter().filter(is_call) {
+        let known = calls
+            .iter_mut()
+            .find(|call| call.request_id == event.request_id);
+        match known {
+            Some(call) => call.fault = event.fault,
+            None => calls.push(LoginCall::new(event)),
+        }
+    }
+    calls
+}
+
+impl LoginCall {
+    fn new(event: &LoggedEvent) -> Self {
+        Self {
+            seq: event.seq,
+            at: event.at,
+            request_id: event.request_id.clone(),
+            operation: event.operation.clone(),
+            status: event.status,
+            rule: event.rule,
+            committed: event.committed,
+            steps: event.steps.clone(),
+            fault: event.fault,
+            is_received: event.receipt.is_received(),
+        }
+    }
 }

@@ -12,10 +12,8 @@ mod call;
 mod corrupt;
 mod delivery;
 mod headers;
-mod resends;
 mod slow;
 mod state;
-mod target;
 mod upstream_conn;
 
 use std::error::Error as _;
@@ -38,7 +36,7 @@ use headers::MAX_HEADERS;
 use service::ProxyService;
 use slow::keep_silent;
 pub use state::ProxyState;
-use target::Target;
+use upstream_conn::Target;
 
 /// A running proxy. Dropping it closes its listener and every connection.
 #[derive(Debug)]

@@ -8,27 +8,27 @@
 pub(crate) mod api;
 
 mod activity;
-mod info;
 mod plan;
-mod reaper;
-mod start_error;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use broker::clock::Clock;
+use serde::Serialize;
 use tokio::sync::Notify;
 
+use crate::control_error::ControlError;
 use crate::launch::{Launch, RunningStack};
+use crate::projects::ProjectCredentials;
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink};
 use crate::settings::StackSettings;
+use crate::start_error::StackStartError;
 use crate::tls::SharedAuthority;
 
 use activity::Activity;
-pub(crate) use info::SandboxInfo;
 use plan::SandboxPlan;
-pub(crate) use start_error::SandboxStartError;
 
 /// The sandboxes of one stack. Dropping it stops them.
 pub(crate) struct Sandboxes {
@@ -74,7 +74,7 @@ impl Sandboxes {
             registry: Mutex::default(),
             changed: Arc::default(),
         });
-        reaper::start(&sandboxes);
+        tokio::spawn(reap(Arc::downgrade(&sandboxes), sandboxes.changed.clone()));
         sandboxes
     }
 
@@ -202,7 +202,7 @@ impl Slot {
                 name: name.clone(),
                 stack_control,
             }),
-            extend_control: &|server| api::inside(server, activity.clone()),
+            extend_control: &|server| activity::attach(server, activity.clone()),
         };
         let stack = launch.start().await?;
         let link = SandboxLink {
@@ -225,5 +225,121 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.sandboxes.registry().starting.remove(&self.id);
+    }
+}
+
+/// A sandbox, as the control address describes it.
+#[derive(Debug, Serialize)]
+pub(crate) struct SandboxInfo {
+    id: SandboxId,
+    name: String,
+    control: String,
+    broker: String,
+    consumer: Option<String>,
+    upstreams: Upstreams,
+    projects: Vec<ProjectCredentials>,
+    /// The certificate authority to trust, if the sandbox has TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ca_file: Option<PathBuf>,
+    /// Unix seconds.
+    ends_at: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Upstreams {
+    google: String,
+    github: String,
+}
+
+impl Sandbox {
+    /// The description of this sandbox, with its id.
+    fn info(&self, id: SandboxId) -> SandboxInfo {
+        let urls = self.stack.runtime.urls.clone();
+        SandboxInfo {
+            id,
+            name: self.name.clone(),
+            control: urls.control,
+            broker: urls.broker,
+            consumer: urls.consumer,
+            upstreams: Upstreams {
+                google: urls.google,
+                github: urls.github,
+            },
+            projects: self.stack.runtime.projects.list(),
+            ca_file: self.stack.runtime.ca_file().map(Path::to_owned),
+            ends_at: self.activity.ends_at().0.div_euclid(1000),
+        }
+    }
+}
+
+/// Ends the sandboxes whose lifetime is over, as long as there are `sandboxes`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a sandbox ends by the system's time, which no test moves"
+)]
+async fn reap(sandboxes: Weak<Sandboxes>, changed: Arc<Notify>) {
+    loop {
+        let Some(next_end) = end_overdue(&sandboxes).await else {
+            return;
+        };
+        tokio::select! {
+            () = tokio::time::sleep(next_end) => {}
+            () = changed.notified() => {}
+        }
+    }
+}
+
+/// Ends the sandboxes whose lifetime is over. Returns the time until the next one may be;
+/// `None` if there will be no more sandboxes.
+async fn end_overdue(sandboxes: &Weak<Sandboxes>) -> Option<Duration> {
+    let sandboxes = sandboxes.upgrade()?;
+    for id in sandboxes.overdue() {
+        if sandboxes.end(id).await {
+            tracing::info!(
+                sandbox = %id,
+                "a sandbox has ended: its control address was not called for its ttl_seconds"
+            );
+        }
+    }
+    Some(sandboxes.next_end().unwrap_or(Duration::MAX))
+}
+
+/// The reason why there is no further sandbox.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SandboxStartError {
+    #[error(
+        "{0} sandboxes run, which is the limit: delete one with DELETE /api/sandboxes/ID, \
+         or start the stack with a larger --max-sandboxes"
+    )]
+    TooMany(usize),
+    #[error(
+        "this machine has no room for another sandbox ({0}): delete one with \
+         DELETE /api/sandboxes/ID, or raise the limit on open files (ulimit -n)"
+    )]
+    NoRoom(String),
+    #[error("the sandbox does not start: {0}")]
+    CaFile(StackStartError),
+}
+
+impl From<StackStartError> for SandboxStartError {
+    fn from(error: StackStartError) -> Self {
+        match error {
+            // A sandbox takes any free port, so no flag would help.
+            StackStartError::Listen { server, source, .. } => {
+                Self::NoRoom(format!("{server}: {source}"))
+            }
+            error @ StackStartError::CaFile { .. } => Self::CaFile(error),
+            other => Self::NoRoom(other.to_string()),
+        }
+    }
+}
+
+impl From<SandboxStartError> for ControlError {
+    fn from(error: SandboxStartError) -> Self {
+        match error {
+            SandboxStartError::TooMany(_) => Self::too_many(error),
+            SandboxStartError::NoRoom(_) => Self::unavailable(error),
+            SandboxStartError::CaFile(_) => Self::internal(error),
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The source of the reference consumer that teaching texts point at. A place is found by
 //! its text and not by a line number, so that it moves with the code.
 
+use serde::Deserialize;
+
 /// A file of the reference consumer, as it was compiled.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
@@ -36,7 +38,8 @@ files! {
 macro_rules! places {
     ($($(#[$doc:meta])* $name:ident: $file:ident, $marker:literal, $title:literal;)+) => {
         /// A place in the source.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         pub(crate) enum Place { $($(#[$doc])* $name),+ }
 
         impl Place {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::shell::quoted;
+use crate::labels::quoted;
 use crate::{HostName, Stack};
 use contract::RedirectUri;
 

@@ -1,18 +1,39 @@
-//! Events, as a list and as a stream, and the exchanges behind them.
+//! Events, as a list and as a stream, the exchanges behind them, and the status of logins.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use rocket::form::Form;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::stream::{Event, EventStream};
 use rocket::serde::json::Json;
-use rocket::{Request, Shutdown, State, get};
+use rocket::{FromForm, Request, Route, Shutdown, State, get, post, routes};
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::Receiver;
 
+use super::call_list::{Call, calls};
 use crate::control_error::ControlError;
 use crate::event_log::{Exchange, LoggedEvent};
+use crate::login_status::{self, LoginStatus};
+use crate::request::{RedirectBack, ReturnPath};
 use crate::runtime::StackRuntime;
+
+/// The number of logins in the list.
+const MAX_LOGINS: usize = 100;
+
+pub(super) fn calls() -> Vec<Call> {
+    calls! {
+        list, "?after=0" => "All events, in order.";
+        stream => "New events, as they happen.";
+        exchange => "One exchange, masked.";
+        logins => "The latest logins, with their states.";
+        login => "The state and the calls of one login.";
+    }
+}
+
+pub(super) fn forms() -> Vec<Route> {
+    routes![send_again_form]
+}
 
 /// The number of streams at once. Each of them writes every event, while a call waits.
 const MAX_STREAMS: usize = 64;
@@ -30,7 +51,7 @@ impl Default for FreeStreams {
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
 #[get("/api/events?<after>&<login>")]
-pub(super) fn list(
+fn list(
     after: Option<&str>,
     login: Option<&str>,
     runtime: &State<Arc<StackRuntime>>,
@@ -42,7 +63,7 @@ pub(super) fn list(
 /// Server-sent events, from the one after the `Last-Event-ID` of a reconnecting browser, or
 /// after `after`; without either, new events only.
 #[get("/api/events/stream?<after>&<login>")]
-pub(super) fn stream(
+fn stream(
     after: Option<&str>,
     login: Option<&str>,
     last: LastEventId<'_>,
@@ -102,13 +123,53 @@ async fn next_after(
 }
 
 #[get("/api/exchanges/<request_id>")]
-pub(super) fn exchange(
+fn exchange(
     request_id: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<Json<Exchange>, ControlError> {
     let exchange = runtime.event_log().exchange(request_id);
     exchange.map(Json).ok_or_else(|| {
         ControlError::not_found("no exchange has this request_id; the oldest are dropped first")
+    })
+}
+
+#[derive(FromForm)]
+struct SendAgainForm<'r> {
+    /// The `X-Request-Id` of the exchange.
+    call: &'r str,
+}
+
+#[post("/do/send-again", data = "<form>")]
+async fn send_again_form(
+    form: Form<SendAgainForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let answered = runtime.send_again(form.call).await;
+    let answered = answered.map_err(ControlError::not_found)?;
+    back.redirect_to_call(answered.as_deref())
+}
+
+/// The latest logins, newest first.
+#[get("/api/logins")]
+async fn logins(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<LoginStatus>> {
+    let mut logins = Vec::new();
+    for login in runtime.event_log().logins(MAX_LOGINS) {
+        logins.extend(login_status::of(runtime, &login).await);
+    }
+    Json(logins)
+}
+
+#[get("/api/logins/<login>")]
+async fn login(
+    login: &str,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<LoginStatus>, ControlError> {
+    let status = login_status::of(runtime, login).await;
+    status.map(Json).ok_or_else(|| {
+        ControlError::not_found(
+            "no event mentions this login; GET /api/logins lists the known ones",
+        )
     })
 }
 
@@ -130,7 +191,7 @@ fn server_sent(event: &LoggedEvent) -> Event {
 
 /// The last event that a browser received before it lost its connection.
 #[derive(Clone, Copy)]
-pub(super) struct LastEventId<'r>(Option<&'r str>);
+struct LastEventId<'r>(Option<&'r str>);
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for LastEventId<'r> {

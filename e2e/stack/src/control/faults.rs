@@ -1,20 +1,22 @@
-//! Faults: arm, list and disarm them.
+//! Faults: arm, list and disarm them, and let the calls go that they hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rocket::form::Form;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{State, delete, get, post};
+use rocket::{FromForm, Route, State, delete, get, post, routes};
 use serde::Deserialize;
 
-use super::json_body::JsonBody;
+use super::call_list::{Call, calls};
 use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
 use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, HeldCall, MalformedAnswer};
 use crate::projects::ProjectRegistry;
+use crate::request::{JsonBody, RedirectBack, ReturnPath};
 use crate::runtime::StackRuntime;
 
 /// Longer than any client waits.
@@ -23,9 +25,24 @@ const MAX_DELAY_MS: u64 = 600_000;
 /// The limit for a body: that of an [`FaultAnswer`], with every byte escaped.
 const MAX_BODY_KIB: u64 = 512;
 
+pub(super) fn calls() -> Vec<Call> {
+    calls! {
+        arm, r#"{"operation":"POST /v1/login/result","fault":"lose_response"}"# => "Arms a fault; with client_id, for that project alone; the fault answer takes an answer with status, headers and body.";
+        armed => "The armed faults.";
+        disarm => "Disarms one fault.";
+        clear => "Disarms all faults.";
+        held => "The calls that hold_request or hold_response holds.";
+        let_go => "Lets one of them go.";
+    }
+}
+
+pub(super) fn forms() -> Vec<Route> {
+    routes![arm_form, disarm_form, clear_form, let_go_form]
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewFault {
+struct NewFault {
     operation: String,
     fault: String,
     #[serde(default = "next_call")]
@@ -52,7 +69,7 @@ fn next_call() -> u32 {
 }
 
 #[post("/api/faults", data = "<new>")]
-pub(super) fn arm(
+fn arm(
     new: JsonBody<NewFault, { MAX_BODY_KIB }>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<Value>), ControlError> {
@@ -67,6 +84,33 @@ pub(super) fn arm(
     });
     armed["id"] = runtime.faults().arm(injection).into();
     Ok((Status::Created, Json(armed)))
+}
+
+#[derive(FromForm)]
+struct FaultForm {
+    operation: String,
+    fault: String,
+}
+
+/// Arms a fault at the next call of an operation.
+#[post("/do/strike", data = "<form>")]
+fn arm_form(
+    form: Form<FaultForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let FaultForm { operation, fault } = form.into_inner();
+    let new = NewFault {
+        operation,
+        fault,
+        nth: next_call(),
+        sticky: false,
+        client_id: None,
+        delay_ms: None,
+        answer: None,
+    };
+    arm(JsonBody(new), runtime)?;
+    back.redirect()
 }
 
 impl NewFault {
@@ -131,16 +175,13 @@ fn parse_delay(ms: u64, fault: Fault) -> Result<Duration, ControlError> {
 }
 
 #[get("/api/faults")]
-pub(super) fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>> {
+fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>> {
     Json(runtime.faults().armed())
 }
 
 /// Disarms one fault.
 #[delete("/api/faults/<id>")]
-pub(super) fn disarm(
-    id: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<NoContent, ControlError> {
+fn disarm(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
     match id.parse().is_ok_and(|id| runtime.faults().disarm(id)) {
         true => Ok(NoContent),
         false => Err(ControlError::not_found(
@@ -150,27 +191,54 @@ pub(super) fn disarm(
 }
 
 #[delete("/api/faults")]
-pub(super) fn clear(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+fn clear(runtime: &State<Arc<StackRuntime>>) -> NoContent {
     runtime.faults().clear();
     NoContent
 }
 
+#[derive(FromForm)]
+struct IdForm {
+    id: u64,
+}
+
+/// Disarms one fault, if it has not triggered.
+#[post("/do/disarm", data = "<form>")]
+fn disarm_form(
+    form: Form<IdForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    runtime.faults().disarm(form.id);
+    back.redirect()
+}
+
+#[post("/do/clear")]
+fn clear_form(back: ReturnPath<'_>, runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
+    clear(runtime);
+    back.redirect()
+}
+
 #[get("/api/held")]
-pub(super) fn held(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<HeldCall>> {
+fn held(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<HeldCall>> {
     Json(runtime.faults().held())
 }
 
 #[delete("/api/held/<id>")]
-pub(super) fn let_go(
-    id: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<NoContent, ControlError> {
+fn let_go(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
     match id.parse().is_ok_and(|id| runtime.faults().let_go(id)) {
         true => Ok(NoContent),
-        false => Err(ControlError::not_found(NOT_HELD)),
+        false => Err(ControlError::not_found(
+            "id: no call with this number is held; GET /api/held lists those that are",
+        )),
     }
 }
 
-/// The message about a call that waits no longer.
-pub(crate) const NOT_HELD: &str =
-    "id: no call with this number is held; GET /api/held lists those that are";
+#[post("/do/let-go", data = "<form>")]
+fn let_go_form(
+    form: Form<IdForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let_go(&form.id.to_string(), runtime)?;
+    back.redirect()
+}

@@ -1,13 +1,14 @@
 //! The guard of the control address: it admits programs on this machine and its own
 //! pages, and refuses every page of another origin, also one that reaches loopback under
-//! a name of its own.
+//! a name of its own. Beside it the headers of every answer.
 
 use std::net::IpAddr;
 
 use broker::http::is_host;
+use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
-use rocket::{Data, Request};
+use rocket::{Data, Request, Response};
 
 use crate::control_error::ControlError;
 
@@ -158,4 +159,37 @@ fn is_loopback(name: &str) -> bool {
 fn has_body(request: &Request<'_>) -> bool {
     let length = request.headers().get_one("Content-Length");
     length.is_some_and(|length| length != "0") || request.headers().contains("Transfer-Encoding")
+}
+
+/// The policy of the pages: nothing from another address, and no inline scripts.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const HEADERS: [(&str, &str); 4] = [
+    ("Cache-Control", "no-store"),
+    // Browsers must send the `Origin` of our forms, which `no-referrer` would hide.
+    ("Referrer-Policy", "same-origin"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+];
+
+/// Sets the headers that the answer does not set itself.
+pub(super) struct ResponseHeaders;
+
+#[rocket::async_trait]
+impl Fairing for ResponseHeaders {
+    fn info(&self) -> Info {
+        Info {
+            name: "response headers",
+            kind: Kind::Response,
+        }
+    }
+
+    async fn on_response<'r>(&self, _: &'r Request<'_>, response: &mut Response<'r>) {
+        for (name, value) in HEADERS {
+            if !response.headers().contains(name) {
+                response.set_raw_header(name, value);
+            }
+        }
+    }
 }

@@ -10,10 +10,19 @@ use rocket::serde::json::Json;
 use rocket::{State, get, post};
 use serde::Deserialize;
 
-use super::json_body::JsonBody;
+use super::call_list::{Call, calls};
 use crate::control_error::ControlError;
 use crate::projects::{ProjectCredentials, ProjectRegistry, RelayPolicy};
+use crate::request::JsonBody;
 use crate::runtime::StackRuntime;
+
+pub(super) fn calls() -> Vec<Call> {
+    calls! {
+        list => "The projects, with their secrets.";
+        register, r#"{"name":"My app","redirect_uris":["http://localhost:4000/callback"]}"# => "Registers a project; its relay_guard may be auto, always or off.";
+        allow_callback, r#"{"redirect_uri":"http://localhost:4000/callback"}"# => "Adds a callback to a project.";
+    }
+}
 
 /// The body of `POST /api/projects`.
 #[derive(Debug, Deserialize)]
@@ -27,12 +36,12 @@ pub(crate) struct NewProject {
 }
 
 #[get("/api/projects")]
-pub(super) fn list(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ProjectCredentials>> {
+fn list(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ProjectCredentials>> {
     Json(runtime.projects.list())
 }
 
 #[post("/api/projects", data = "<new>")]
-pub(super) fn register(
+fn register(
     new: JsonBody<NewProject>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<ProjectCredentials>), ControlError> {
@@ -43,12 +52,12 @@ pub(super) fn register(
 /// The body of `POST /api/projects/{client_id}/callbacks`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewCallback {
+struct NewCallback {
     redirect_uri: RedirectUri,
 }
 
 #[post("/api/projects/<client_id>/callbacks", data = "<new>")]
-pub(super) fn allow_callback(
+fn allow_callback(
     client_id: &str,
     new: JsonBody<NewCallback>,
     runtime: &State<Arc<StackRuntime>>,

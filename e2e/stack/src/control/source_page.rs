@@ -12,7 +12,7 @@ use rocket::response::content::RawHtml;
 use rocket::{Route, State, get, routes};
 
 use crate::control_error::ControlError;
-use crate::inspector::PageHeader;
+use crate::page::{Asset, PageHeader, html};
 use crate::runtime::StackRuntime;
 use crate::sources::{Place, SourceFile};
 
@@ -45,11 +45,10 @@ struct Line {
 /// The list of files and places.
 #[get("/source")]
 fn index(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
-    let page = IndexPage {
+    html(&IndexPage {
         header: PageHeader::new(runtime),
         files: SourceFile::all(),
-    };
-    RawHtml(page.render().expect("the template only writes strings"))
+    })
 }
 
 /// One file, with an anchor at each line.
@@ -62,14 +61,11 @@ fn file(
     let file = SourceFile::at(&path).ok_or_else(|| {
         ControlError::not_found("there is no such file; the files are at /source")
     })?;
-    let page = FilePage {
+    Ok(html(&FilePage {
         header: PageHeader::new(runtime),
         file,
         lines: lines(file),
-    };
-    Ok(RawHtml(
-        page.render().expect("the template only writes strings"),
-    ))
+    }))
 }
 
 fn lines(file: &'static SourceFile) -> Vec<Line> {
@@ -88,7 +84,7 @@ fn lines(file: &'static SourceFile) -> Vec<Line> {
 }
 
 #[get("/source.css")]
-fn style() -> (ContentType, &'static str) {
+fn style() -> Asset {
     (ContentType::CSS, include_str!("../../static/source.css"))
 }
 

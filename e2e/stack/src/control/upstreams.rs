@@ -6,21 +6,38 @@ use std::sync::Arc;
 
 use mock_upstream::journal::Entry;
 use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
+use rocket::form::Form;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{State, delete, get, post, put};
+use rocket::{FromForm, Route, State, delete, get, post, put, routes};
 use serde::Deserialize;
 
-use super::json_body::JsonBody;
+use super::call_list::{Call, calls};
 use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
-use crate::misbehaviour_name;
+use crate::request::{JsonBody, RedirectBack, ReturnPath};
 use crate::runtime::StackRuntime;
+
+pub(super) fn calls() -> Vec<Call> {
+    calls! {
+        settings => "The switches of a provider, as PUT takes them.";
+        configure, r#"{"mode":"automatic","iss":"off"}"# => "Sets the switches: with automatic, users sign in without a page.";
+        rotate_keys => "Adds a signing key, or removes the oldest.";
+        next, r#"{"misbehave":"bad_signature"}"# => "Plans the next sign-in: a failure, {\"person\":{\"key\":\"ada\"}} or {\"person\":{\"id\":\"7\"}}; with client_id, of that project alone.";
+        take_back => "Takes a planned sign-in back.";
+        misbehaviours => "The failures of a provider.";
+        requests => "The requests to a provider, masked.";
+    }
+}
+
+pub(super) fn forms() -> Vec<Route> {
+    routes![misbehave_form, take_back_form]
+}
 
 /// The switches as `PUT` takes them, so that a tool can restore what it has changed.
 #[get("/api/upstreams/<provider>")]
-pub(super) fn settings(
+fn settings(
     provider: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<Json<Value>, ControlError> {
@@ -33,13 +50,13 @@ pub(super) fn settings(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ProviderSettings {
+struct ProviderSettings {
     mode: Option<String>,
     iss: Option<String>,
 }
 
 #[put("/api/upstreams/<provider>", data = "<settings>")]
-pub(super) fn configure(
+fn configure(
     provider: &str,
     settings: JsonBody<ProviderSettings>,
     runtime: &State<Arc<StackRuntime>>,
@@ -57,21 +74,21 @@ pub(super) fn configure(
 }
 
 #[post("/api/upstreams/google/keys/rotate")]
-pub(super) fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
     runtime.upstream.rotate_google_keys();
     NoContent
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NextSignIn {
+struct NextSignIn {
     person: Option<Value>,
     misbehave: Option<String>,
     client_id: Option<String>,
 }
 
 #[post("/api/upstreams/<provider>/next", data = "<next>")]
-pub(super) fn next(
+fn next(
     provider: &str,
     next: JsonBody<NextSignIn>,
     runtime: &State<Arc<StackRuntime>>,
@@ -98,7 +115,7 @@ pub(super) fn next(
 
 /// Takes one planned sign-in back.
 #[delete("/api/upstreams/<provider>/next/<id>")]
-pub(super) fn take_back(
+fn take_back(
     provider: &str,
     id: &str,
     runtime: &State<Arc<StackRuntime>>,
@@ -112,12 +129,50 @@ pub(super) fn take_back(
     })
 }
 
+#[derive(FromForm)]
+struct MisbehaveForm<'r> {
+    provider: &'r str,
+    misbehaviour: &'r str,
+}
+
+#[post("/do/misbehave", data = "<form>")]
+fn misbehave_form(
+    form: Form<MisbehaveForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let planned = NextSignIn {
+        person: None,
+        misbehave: Some(form.misbehaviour.trim().to_owned()),
+        client_id: None,
+    };
+    next(form.provider, JsonBody(planned), runtime)?;
+    back.redirect()
+}
+
+#[derive(FromForm)]
+struct PlannedForm<'r> {
+    provider: &'r str,
+    id: u64,
+}
+
+/// Takes a planned sign-in back, if no sign-in was faster.
+#[post("/do/take-back", data = "<form>")]
+fn take_back_form(
+    form: Form<PlannedForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    find(runtime, form.provider)?.remove_queued(form.id);
+    back.redirect()
+}
+
 impl NextSignIn {
     fn parse(self, upstream: &Upstream) -> Result<Next, ControlError> {
         match (self.person, self.misbehave) {
             (Some(person), None) => parse_person(person, upstream).map(Next::User),
             (None, Some(name)) => {
-                misbehaviour_name::parse(upstream.provider(), &name).map(Next::Misbehave)
+                parse_misbehaviour(upstream.provider(), &name).map(Next::Misbehave)
             }
             _ => Err(ControlError::bad_request(
                 r#"send {"person":{…}} or {"misbehave":"NAME"}"#,
@@ -141,7 +196,7 @@ fn parse_person(person: Value, upstream: &Upstream) -> Result<User, ControlError
 }
 
 #[get("/api/upstreams/<provider>/misbehaviours")]
-pub(super) fn misbehaviours(
+fn misbehaviours(
     provider: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<Json<Vec<Value>>, ControlError> {
@@ -157,7 +212,7 @@ pub(super) fn misbehaviours(
 }
 
 #[get("/api/upstreams/<provider>/requests")]
-pub(super) fn requests(
+fn requests(
     provider: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<Json<Vec<Entry>>, ControlError> {
@@ -182,4 +237,42 @@ fn setting<T: FromStr<Err: Display>>(
     text: Option<String>,
 ) -> Result<Option<T>, ControlError> {
     text.map(|text| parse_field(name, &text)).transpose()
+}
+
+/// The least similarity of a name that is suggested, from 0 to 1.
+const SIMILAR: f64 = 0.6;
+
+/// The misbehaviour of `provider` with this name; an error says which one may be meant.
+fn parse_misbehaviour(provider: Provider, name: &str) -> Result<Misbehaviour, ControlError> {
+    let known = Misbehaviour::parse(provider, name);
+    known.map_err(|_| {
+        let hint = nearest(provider, name).map(|it| format!(" Did you mean {it}?"));
+        ControlError::bad_request(format!(
+            "{provider} has no misbehaviour {name:?}.{} \
+             GET /api/upstreams/{}/misbehaviours lists all.",
+            hint.unwrap_or_default(),
+            provider.name()
+        ))
+    })
+}
+
+/// The name that `name` is nearest to, if one is near.
+fn nearest(provider: Provider, name: &str) -> Option<&'static str> {
+    // A name has at most 40 characters; the comparison of longer ones takes long.
+    let names = Misbehaviour::of(provider).iter().map(|it| it.name());
+    let scored = names.map(|known| (strsim::jaro_winkler(known, name), known));
+    let near = scored.filter(|(score, _)| name.len() <= 80 && *score >= SIMILAR);
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, it)| it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_that_is_meant_is_suggested() {
+        assert_eq!(nearest(Provider::Google, "bad_sig"), Some("bad_signature"));
+        assert_eq!(nearest(Provider::Google, "qqq"), None);
+        assert_eq!(nearest(Provider::Google, &"deny".repeat(100)), None);
+    }
 }

@@ -1,18 +1,15 @@
-//! A login in plain words, from its events: "we" is the demo, "you" its user.
-
-mod call;
+//! A login in plain words, from its events: "we" is the demo, "you" its user. What an answer
+//! means is told by the table of `facts`; here is what depends on the rest of the login.
 
 use std::sync::Arc;
 
 use contract::LoginLifetime;
-use serde_json::Value;
 
+use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::inspector::labels;
-use crate::inspector::{CallEvents, CallOrResend, calls};
-use crate::login_status::LoginFlow;
+use crate::facts::{Answers, Call, Fact, LoginFlow, Meaning, meaning};
+use crate::labels;
 use crate::sources::Place;
-use call::CallStory;
 
 /// The number of lines at the beginning and at the end that are shown of a long story.
 const MAX_FIRST: usize = 4;
@@ -42,17 +39,99 @@ pub(super) enum Tone {
     Faulted,
 }
 
-/// The body of an answer, by the id of its exchange.
-pub(super) type BodyOf<'a> = Box<dyn Fn(&str) -> Option<Value> + 'a>;
-
 /// The input of a story, besides the events.
 pub(super) struct Source<'a> {
     /// The path of the page with the diagram.
     pub(super) path: String,
     pub(super) now_ms: i64,
-    /// The JSON body of an answer, masked, if it is kept.
-    pub(super) body: BodyOf<'a>,
+    pub(super) answers: &'a dyn Answers,
 }
+
+/// What the demo does by a call, in words.
+struct CallText {
+    /// The line about the time before the call.
+    before: Option<(Place, &'static str)>,
+    /// The beginning of the line about a refusal, and of the one about a lost answer.
+    refused: &'static str,
+    lost: &'static str,
+    after_loss: AfterLoss,
+}
+
+/// What follows a lost answer.
+enum AfterLoss {
+    Sentence(&'static str),
+    /// The call may be used once, so the demo gives up, at this place.
+    GivesUp(Place),
+}
+
+impl CallText {
+    /// The words of a call; `None` if the panel tells nothing of it.
+    fn of(call: Call) -> Option<Self> {
+        use AfterLoss::{GivesUp, Sentence};
+        let text = |refused, lost, after_loss| Self {
+            before: None,
+            refused,
+            lost,
+            after_loss,
+        };
+        Some(match call {
+            Call::StartLogin => Self {
+                before: Some((
+                    Place::DrawKey,
+                    "We drew a fresh session key. It stays on our server.",
+                )),
+                ..text(
+                    "We gave it to the broker.",
+                    "We gave it to the broker",
+                    Sentence("Your sign-in has not started, so nothing is lost."),
+                )
+            },
+            Call::Authorize => Self {
+                before: Some((
+                    Place::LegacyState,
+                    "We drew a fresh state and a code verifier. Both stay in your session on our server.",
+                )),
+                ..text(
+                    "We sent your browser to the broker.",
+                    "We sent your browser to the broker",
+                    Sentence(""),
+                )
+            },
+            Call::Visit | Call::Confirm | Call::Cancel => text(
+                "Your browser opened the address.",
+                "Your browser opened the address",
+                Sentence(""),
+            ),
+            Call::Return | Call::ConfirmReturn => text(
+                "Your browser came back from {provider}.",
+                "Your browser came back from {provider} to the broker",
+                Sentence(""),
+            ),
+            Call::ReadResult => text(
+                "We asked for the result.",
+                "We asked once for the result",
+                GivesUp(Place::ForgetKey),
+            ),
+            Call::Redeem => Self {
+                before: Some((Place::LegacyConsumeState, STATE_CONSUMED)),
+                ..text(
+                    "We sent the code to the broker.",
+                    "We exchanged the code, once",
+                    GivesUp(Place::LegacyExchange),
+                )
+            },
+            Call::ReadProfile => text(
+                "We asked for the profile.",
+                "We asked for the profile",
+                Sentence("Without a profile there is no user to sign in."),
+            ),
+            _ => return None,
+        })
+    }
+}
+
+const STATE_CONSUMED: &str =
+    "The state was the one in your session. We took it out: it is never accepted again.";
 
 /// The lines of one login.
 #[derive(Debug, Default)]
@@ -77,7 +156,7 @@ impl Story {
             },
             ..Self::default()
         };
-        for item in calls(events) {
+        for item in calls::of(events) {
             if let CallOrResend::Call(call) = item {
                 story.add(&call, source);
             }
@@ -87,27 +166,32 @@ impl Story {
     }
 
     /// The same story, and a visit of the callback for which no login was under way.
-    pub(super) fn without_login(mut self, flow: LoginFlow) -> Self {
-        let (text, place) = match flow {
-            LoginFlow::Clean => (
-                "Your browser came to our callback, and no login of this browser was under way here. So we did not call the broker.",
+    pub(super) fn without_login(self, flow: LoginFlow) -> Self {
+        match flow {
+            LoginFlow::Clean => self.with(
+                Tone::Bad,
                 Place::CallbackSession,
+                "Your browser came to our callback, and no login of this browser was under way here. So we did not call the broker.",
             ),
-            LoginFlow::Legacy => (
-                "Your browser came to our callback, and the state in the address belongs to no login that is under way in this browser. So we did not call the broker.",
+            LoginFlow::Legacy => self.with(
+                Tone::Bad,
                 Place::LegacyConsumeState,
+                "Your browser came to our callback, and the state in the address belongs to no login that is under way in this browser. So we did not call the broker.",
             ),
-        };
-        self.lines
-            .push(Line::new(Tone::Bad, place, text.to_owned()));
-        self
+        }
     }
 
     /// The same story, and a start that reached no broker.
-    pub(super) fn without_broker(mut self) -> Self {
-        let text = "We asked the broker to start a login, and it did not answer. No login has started, so nothing is lost.";
-        self.lines
-            .push(Line::new(Tone::Bad, Place::CallLost, text.to_owned()));
+    pub(super) fn without_broker(self) -> Self {
+        self.with(
+            Tone::Bad,
+            Place::CallLost,
+            "We asked the broker to start a login, and it did not answer. No login has started, so nothing is lost.",
+        )
+    }
+
+    fn with(mut self, tone: Tone, place: Place, text: &str) -> Self {
+        self.say(tone, place, None, text.to_owned());
         self
     }
 
@@ -115,10 +199,12 @@ impl Story {
     pub(super) fn into_lines(mut self) -> Vec<Line> {
         let omitted = self.lines.len().saturating_sub(MAX_FIRST + MAX_LAST);
         if omitted > 1 {
-            let text = format!("{omitted} more steps are in the diagram.");
             let omission = Line {
+                text: format!("{omitted} more steps are in the diagram."),
+                times: 1,
+                tone: Tone::Plain,
                 place: None,
-                ..Line::new(Tone::Plain, Place::StartLogin, text)
+                arrow: None,
             };
             self.lines
                 .splice(MAX_FIRST..MAX_FIRST + omitted, [omission]);
@@ -127,21 +213,155 @@ impl Story {
     }
 
     fn add(&mut self, call: &CallEvents<'_>, source: &Source<'_>) {
-        let mut add = CallStory {
-            story: self,
-            call,
-            source,
+        let arrow = |half| Some(arrow(call, half, &source.path));
+        let kind = call.call();
+        if kind == Some(Call::Revoke) {
+            let text = "We revoked the token.".to_owned();
+            return self.say(Tone::Plain, Place::RevokeToken, arrow("request"), text);
+        }
+        let Some((kind, words)) = kind.and_then(|kind| Some((kind, CallText::of(kind)?))) else {
+            return;
         };
-        match call.operation() {
-            Some("POST /v1/login/session") => add.session(),
-            Some("GET /authorize") => add.authorize(),
-            Some("GET /callback/{provider}" | "POST /callback/{provider}") => add.provider_answer(),
-            Some("POST /v1/login/result") => add.result(),
-            Some("POST /v1/token") => add.token(),
-            Some("GET /v1/profile") => add.profile(),
-            Some("POST /v1/revoke") => add.revoke(),
-            Some(operation) if operation.contains("/login/{handle}") => add.visit(),
+        match kind {
+            Call::Authorize => self.is_legacy = true,
+            Call::Return | Call::ConfirmReturn => self.is_at_provider = None,
             _ => {}
+        }
+        if let Some((place, text)) = words.before {
+            let arrow = arrow("request").filter(|_| kind != Call::Redeem);
+            self.say(Tone::Plain, place, arrow, text.to_owned());
+        }
+        let answered = call.answered;
+        let delivered = answered.filter(|event| event.is_delivered(call.fault()));
+        match delivered.map(|event| (event, meaning(event, source.answers))) {
+            None => {
+                let has_committed = answered.is_some_and(|event| event.committed);
+                self.add_loss(call, &words, has_committed, arrow("answer"));
+            }
+            Some((event, Meaning { fact, .. })) if fact == Fact::FailedThere => {
+                self.add_failure_there(event, arrow("answer"));
+            }
+            Some((event, Meaning { fact, .. })) if is_refused(event) && fact != Fact::Cancelled => {
+                self.add_refusal(event, words.refused, arrow("answer"));
+                if matches!(kind, Call::Return | Call::ConfirmReturn) {
+                    self.open_since = None;
+                }
+            }
+            Some((event, meaning)) => self.add_answer(event, &meaning, &arrow),
+        }
+        let has_ended = match kind {
+            Call::ReadResult | Call::Redeem => delivered.is_none_or(is_refused),
+            Call::ReadProfile => true,
+            _ => false,
+        };
+        if has_ended {
+            self.open_since = None;
+        }
+    }
+
+    /// Adds what the demo, or the user, has learnt by an answer.
+    fn add_answer(
+        &mut self,
+        event: &LoggedEvent,
+        meaning: &Meaning,
+        arrow: &dyn Fn(&'static str) -> Option<String>,
+    ) {
+        let fact = meaning.fact;
+        if let Some((place, text)) = fact.telling().panel {
+            let (tone, half) = match fact {
+                Fact::Failed | Fact::Cancelled => (Tone::Bad, "answer"),
+                Fact::Authorized => (Tone::Plain, "request"),
+                _ => (Tone::Plain, "answer"),
+            };
+            let why = match event.provenance {
+                Some("vouched") => "",
+                _ => ", because the visit did not begin on our page",
+            };
+            let text = self.named(text).replace("{why}", why);
+            let text = match &meaning.subject {
+                Some(subject) => text.replace("{subject}", subject),
+                None => text.replace(" of {subject}", ""),
+            };
+            self.say(tone, place, arrow(half), text);
+        }
+        match fact {
+            Fact::Registered => self.open_since = Some(event.at),
+            Fact::Authorized => {
+                self.open_since = Some(event.at);
+                self.is_at_provider = arrow("answer");
+            }
+            Fact::SentToProvider | Fact::Confirmed => self.is_at_provider = arrow("answer"),
+            Fact::SignedIn | Fact::ProfileRead => {
+                let text = "We signed you in, with a session of our own. Your account is keyed by subject, not by e-mail address.";
+                self.say(Tone::Good, Place::SignIn, None, text.to_owned());
+                self.open_since = None;
+            }
+            Fact::Failed | Fact::ResultRead => self.open_since = None,
+            _ => {}
+        }
+    }
+
+    /// The provider's answer ended the login, or came too late, and the broker sent the
+    /// browser back to us.
+    fn add_failure_there(&mut self, event: &LoggedEvent, arrow: Option<String>) {
+        let cause = match event.rule {
+            Some("upstream.denied") => format!("You cancelled at {}.", self.provider),
+            _ => happened(event),
+        };
+        let (back, place) = match self.is_legacy {
+            true => ("an error and our state", Place::LegacyCallback),
+            false => ("nothing", Place::Callback),
+        };
+        let text = format!("{cause} Your browser came back with {back} in the address bar.");
+        self.say(Tone::Bad, place, arrow.clone(), text);
+        if self.is_legacy {
+            let place = Place::LegacyConsumeState;
+            self.say(Tone::Plain, place, None, STATE_CONSUMED.to_owned());
+            let text = "The broker sent an error instead of a code, so there was nothing to exchange. You were not signed in.";
+            self.say(Tone::Bad, Place::LegacyError, arrow, text.to_owned());
+        }
+        if self.is_legacy || event.rule == Some("upstream_login.expiry") {
+            self.open_since = None;
+        }
+    }
+
+    fn add_refusal(&mut self, event: &LoggedEvent, call: &str, arrow: Option<String>) {
+        let status = event.status.unwrap_or_default();
+        let advice = event.advice.unwrap_or_default();
+        let (call, happened) = (self.named(call), happened(event));
+        let text = format!("{call} The broker refused with {status}. {happened} {advice}");
+        let text = text.trim_end().to_owned();
+        self.say(Tone::Bad, Place::CallRefused, arrow, text);
+    }
+
+    fn add_loss(
+        &mut self,
+        call: &CallEvents<'_>,
+        words: &CallText,
+        has_committed: bool,
+        arrow: Option<String>,
+    ) {
+        let fault = match call.fault() {
+            Some(fault) => format!(" (fault injected: {})", fault.name()),
+            None => String::new(),
+        };
+        let end = match words.after_loss {
+            AfterLoss::Sentence(end) => end,
+            AfterLoss::GivesUp(_) => "",
+        };
+        let lost = self.named(words.lost);
+        let text = format!("{lost}, and the answer did not arrive{fault}. {end}");
+        let text = text.trim_end().to_owned();
+        self.say(Tone::Faulted, Place::CallLost, arrow.clone(), text);
+        if let AfterLoss::GivesUp(place) = words.after_loss {
+            let had = match has_committed {
+                true => "here it had, so a second call would have been refused with 400",
+                false => "here it had not",
+            };
+            let text = format!(
+                "We did not ask again: we cannot know whether the broker had used it up ({had}). You were not signed in."
+            );
+            self.say(Tone::Faulted, place, arrow, text);
         }
     }
 
@@ -154,46 +374,66 @@ impl Story {
         let arrow = self.is_at_provider.take();
         if now_ms >= ends_at {
             let text = "The login expired ten minutes after its start. You were not signed in.";
-            let line = Line::new(Tone::Bad, Place::CallbackAgain, text.to_owned());
-            self.lines.push(Line { arrow, ..line });
+            self.say(Tone::Bad, Place::CallbackAgain, arrow, text.to_owned());
         } else if arrow.is_some() {
             let text = format!(
                 "Your browser went to {}, and has not come back. The login ends at {} (UTC).",
                 self.provider,
                 labels::time_of_day(ends_at)
             );
-            let line = Line::new(Tone::Plain, self.departure(), text);
-            self.lines.push(Line { arrow, ..line });
+            // The place that sends the browser to the broker.
+            let place = match self.is_legacy {
+                true => Place::LegacyAuthorize,
+                false => Place::Redirect,
+            };
+            self.say(Tone::Plain, place, arrow, text);
         }
     }
 
-    /// The place that sends the browser to the broker.
-    fn departure(&self) -> Place {
-        match self.is_legacy {
-            true => Place::LegacyAuthorize,
-            false => Place::Redirect,
-        }
+    /// `text` with the name of the provider.
+    fn named(&self, text: &str) -> String {
+        text.replace("{provider}", self.provider)
     }
 
-    fn sign_in(&mut self) {
-        let text = "We signed you in, with a session of our own. Your account is keyed by subject, not by e-mail address.";
-        self.lines
-            .push(Line::new(Tone::Good, Place::SignIn, text.to_owned()));
-        self.open_since = None;
-    }
-}
-
-impl Line {
-    fn new(tone: Tone, place: Place, text: String) -> Self {
-        Self {
+    /// Adds a line, or counts it if the last one says the same.
+    fn say(&mut self, tone: Tone, place: Place, arrow: Option<String>, text: String) {
+        let mut line = Line {
             text,
             times: 1,
             tone,
             place: Some(place),
-            arrow: None,
+            arrow,
+        };
+        match self.lines.last_mut() {
+            Some(last) if last.text == line.text => {
+                line.times += last.times;
+                *last = line;
+            }
+            _ => self.lines.push(line),
         }
     }
+}
 
+/// The path of one of the two arrows of a call.
+fn arrow(call: &CallEvents<'_>, half: &str, path: &str) -> String {
+    // A call that never arrived has no answer in the diagram.
+    let half = call.answered.map_or("request", |_| half);
+    format!("{path}?call={}#{}-{half}", call.request_id, call.id())
+}
+
+fn is_refused(event: &LoggedEvent) -> bool {
+    let is_refusal = event.rule.is_some() || event.status.is_none_or(|status| status >= 400);
+    is_refusal && event.status != Some(200)
+}
+
+/// The event's `happened`, and the more specific reason, as sentences.
+fn happened(event: &LoggedEvent) -> String {
+    let sentences = event.happened.into_iter().chain(event.why);
+    let sentences: Vec<_> = sentences.map(labels::sentence).collect();
+    sentences.join(" ")
+}
+
+impl Line {
     pub(super) fn text(&self) -> String {
         match self.times {
             1 => self.text.clone(),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::page::{self, Panel};
 use super::story::{Line, Source, Story, Tone};
 use crate::event_log::tests::events;
-use crate::login_status::LoginFlow;
+use crate::facts::LoginFlow;
 
 const STARTED: &str = "start consumer POST /v1/login/session 200 +opened\n";
 const VISITED: &str = "start consumer POST /v1/login/session 200 +opened
@@ -23,7 +23,7 @@ fn story_at(now_ms: i64, script: &str, body: &Value) -> Story {
     let source = Source {
         path: "/logins/aLogin".to_owned(),
         now_ms,
-        body: Box::new(|call| (call == last).then(|| body.clone())),
+        answers: &|call: &str| (call == last).then(|| body.clone()),
     };
     Story::of(&events, &source)
 }

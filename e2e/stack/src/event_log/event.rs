@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use broker::audit;
+use broker::audit::{self, Step};
 use broker::model::LoginId;
 use broker::relay::Provenance;
 use contract::{ClientId, Provider, Rule};
 use serde::Serialize;
 
-use crate::faults::{self, Fault};
+use crate::faults::Fault;
 use crate::operation::BrokerOperation;
 
 /// The reporter of an event.
@@ -94,8 +94,18 @@ impl Receipt {
 impl LoggedEvent {
     /// Whether the client has got the broker's answer in spite of `fault`, which may have
     /// made it wait too long.
-    pub(crate) fn is_delivered(&self, fault: Option<&str>) -> bool {
-        fault.is_none() || (faults::delivers_answer(fault) && self.receipt.is_received())
+    pub(crate) fn is_delivered(&self, fault: Option<Fault>) -> bool {
+        fault.is_none_or(|fault| fault.delivers_answer() && self.receipt.is_received())
+    }
+
+    /// The fault that the proxy injected.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.fault?.parse().ok()
+    }
+
+    /// Whether the broker committed `step`.
+    pub(crate) fn has_step(&self, step: Step) -> bool {
+        self.steps.contains(&step.name())
     }
 
     /// Whether the broker asks the user for confirmation.

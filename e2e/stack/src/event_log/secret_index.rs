@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use broker::model::LoginId;
-use contract::Digest;
+use contract::{Digest, State};
 use hyper::header::LOCATION;
 use hyper::http::response::Parts;
 use serde_json::Value;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use crate::operation::CallOwner;
 
@@ -95,6 +95,18 @@ impl SecretIndex {
         let index = self.lock();
         let entry = index.owners.get(&key(secret));
         entry.map(|(owner, _)| owner.clone())
+    }
+
+    /// The login that begins at `url`, to which a consumer redirects after a start.
+    pub(crate) fn login_at(&self, url: &str) -> Option<LoginId> {
+        let url = Url::parse(url).ok()?;
+        if url.path() == "/authorize" {
+            let mut query = url.query_pairs();
+            let (_, state) = query.find(|(name, _)| name == "state")?;
+            return Some(LoginId::of_state(&state.parse::<State>().ok()?));
+        }
+        let handle = url.path_segments()?.next_back()?;
+        self.owner_of(handle)?.login
     }
 
     /// The digest of the latest secret of this kind that was issued for `login`.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::event_log::Message;
-use crate::shell::quoted;
+use crate::labels::quoted;
 
 /// The headers that the broker reads; curl sets the others itself.
 const HEADERS: [&str; 8] = [

@@ -2,9 +2,9 @@
 
 use askama::Template;
 
-use super::labels;
 use super::layout::{self, Layout, Shape};
-use super::sequence::{Participant, Row};
+use super::rows::{Participant, Row};
+use crate::labels;
 
 /// The style sheet, in the page and in the file.
 pub(crate) const STYLE: &str = include_str!("../../static/diagram.css");
@@ -133,7 +133,7 @@ const SUBTITLE_CHARACTERS: usize = 22;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::Arrow;
+    use crate::inspector::rows::Arrow;
 
     const HOSTILE: &str = r#""><script>alert('x')</script>&"#;
 
@@ -141,7 +141,12 @@ mod tests {
         [Row::Arrow(Arrow {
             detail: Some(HOSTILE.to_owned()),
             exchange: Some("anExchange".to_owned()),
-            ..Arrow::example(Participant::Consumer, Participant::Broker, HOSTILE)
+            ..Arrow::plain(
+                "c1".to_owned(),
+                Participant::Consumer,
+                Participant::Broker,
+                HOSTILE,
+            )
         })]
     }
 

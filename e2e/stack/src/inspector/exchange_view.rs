@@ -1,13 +1,16 @@
-//! One exchange, as the page shows it: request and response, with the notes and the
-//! committed steps of its events.
+//! One exchange, as the page shows it: a call to the broker with the notes and the committed
+//! steps of its events, or a call of the broker to a provider, as the imitated provider kept
+//! it, with its ID token and the checks that a client makes of it.
 
 use std::sync::Arc;
 
+use mock_upstream::{BackendCall, IdTokenReport, Provider};
+
 use super::curl;
-use super::labels;
-use super::provider_exchange::{self, IdTokenView};
-use super::sequence::Note;
-use crate::event_log::{Exchange, LoggedEvent};
+use super::rows::Note;
+use crate::event_log::{Exchange, LoggedEvent, Message};
+use crate::labels;
+use crate::mask;
 use crate::runtime::StackRuntime;
 
 /// The open exchange of a page.
@@ -28,6 +31,14 @@ pub(crate) struct ExchangeView {
     pub(crate) answered_by: &'static str,
 }
 
+/// A decoded ID token, masked.
+pub(crate) struct IdTokenView {
+    pub(crate) header: String,
+    pub(crate) claims: String,
+    /// Each check, and whether the token passed it.
+    pub(crate) checks: Vec<(&'static str, bool)>,
+}
+
 impl ExchangeView {
     /// The view of the exchange `call` of a page with these events; `None` if no event is
     /// about it.
@@ -36,7 +47,7 @@ impl ExchangeView {
         call: &str,
         events: &[Arc<LoggedEvent>],
     ) -> Option<Self> {
-        match provider_exchange::event(call, events) {
+        match provider_event(call, events) {
             Some(event) => Some(Self::of_provider_call(runtime, event, events)),
             None => Self::of_broker_call(runtime, call, events),
         }
@@ -47,7 +58,7 @@ impl ExchangeView {
         event: &LoggedEvent,
         events: &[Arc<LoggedEvent>],
     ) -> Self {
-        let found = provider_exchange::find(runtime, event, events);
+        let found = find_provider_call(runtime, event, events);
         let (exchange, id_token) = found.unzip();
         Self {
             title: event.operation.clone(),
@@ -84,5 +95,77 @@ impl ExchangeView {
             id_token: None,
             answered_by: "the broker",
         })
+    }
+}
+
+/// The event of the call to a provider with this id, among the events of one login.
+fn provider_event<'e>(id: &str, events: &'e [Arc<LoggedEvent>]) -> Option<&'e LoggedEvent> {
+    let seq: u64 = id.strip_prefix('p')?.parse().ok()?;
+    let event = events.iter().find(|event| event.seq == seq)?;
+    (event.to != "broker").then_some(event)
+}
+
+/// The exchange of `event`, one of `events`, and its ID token; `None` if it is not kept.
+fn find_provider_call(
+    runtime: &StackRuntime,
+    event: &LoggedEvent,
+    events: &[Arc<LoggedEvent>],
+) -> Option<(Exchange, Option<IdTokenView>)> {
+    let provider: Provider = event.to.parse().ok()?;
+    let is_same = |other: &&Arc<LoggedEvent>| {
+        other.to == event.to && other.operation == event.operation && other.seq < event.seq
+    };
+    let before = events.iter().filter(is_same).count();
+    let secrets = runtime.event_log().secrets();
+    let is_its = |call: &Arc<BackendCall>| {
+        let owner = secrets.owner_of(&call.state);
+        let login = owner.and_then(|owner| owner.login);
+        login.is_some_and(|login| Some(login.as_str()) == event.login.as_deref())
+            && is_call_of(call, &event.operation)
+    };
+    let calls = runtime.upstream.provider(provider).backend_calls();
+    let call = calls.into_iter().filter(is_its).nth(before)?;
+    let id_token = call.id_token.as_ref().map(IdTokenView::new);
+    Some((provider_exchange(event, &call), id_token))
+}
+
+/// Whether `operation`, `POST token`, is the name of this call. The broker names a call by
+/// its method and the end of its path.
+fn is_call_of(call: &BackendCall, operation: &str) -> bool {
+    operation
+        .split_once(' ')
+        .is_some_and(|(method, name)| call.method == method && call.path.ends_with(name))
+}
+
+fn provider_exchange(event: &LoggedEvent, call: &BackendCall) -> Exchange {
+    let message = |start, body| Message {
+        start,
+        headers: Vec::new(),
+        body,
+    };
+    let fields = call.fields.as_object().filter(|it| !it.is_empty());
+    let fields = fields.map(|_| pretty(&mask::request(&call.fields, None)));
+    let answer = call.answer.as_ref().map(mask::provider_answer);
+    let status = call.status.map(labels::status);
+    Exchange {
+        request_id: event.request_id.clone(),
+        request: message(format!("{} {}", call.method, call.path), fields),
+        answer: status.map(|status| message(status, answer.as_ref().map(pretty))),
+        fault: None,
+    }
+}
+
+fn pretty(json: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(json).unwrap_or_default()
+}
+
+impl IdTokenView {
+    fn new(report: &IdTokenReport) -> Self {
+        let checks = report.checks.iter();
+        Self {
+            header: pretty(&mask::provider_answer(&report.header)),
+            claims: pretty(&mask::provider_answer(&report.claims)),
+            checks: checks.map(|it| (it.requirement, it.passed)).collect(),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The layout of the sequence diagram: the position of each row. Lengths are in the
 //! units of the SVG, which is scaled to the page.
 
-use super::labels;
-use super::sequence::{Arrow, Note, Participant, Row};
+use super::rows::{Arrow, Note, Participant, Row};
+use crate::labels;
 
 pub(crate) const WIDTH: i32 = 960;
 

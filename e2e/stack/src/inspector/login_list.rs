@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::labels;
-use super::sequence::{self, Answers as _, Note, Outcome, Style};
+use super::rows::Note;
 use super::sequence_view::{project_name, title};
 use crate::event_log::LoggedEvent;
+use crate::facts::{Outcome, Style, meaning};
+use crate::labels;
 use crate::login_status::{self, LoginStatus};
 use crate::runtime::StackRuntime;
 
@@ -64,8 +65,7 @@ fn entry(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>
 /// The outcome that the answer of `event` told the app, as a badge.
 fn outcome(runtime: &StackRuntime, event: &LoggedEvent) -> Option<(Style, String)> {
     // A fault has an event of its own; what it kept from the app is none the less stored.
-    let body = runtime.body(&event.request_id);
-    match sequence::outcome(event, body.as_ref())? {
+    match meaning(event, runtime.event_log()).outcome()? {
         Outcome::SignedIn(user) => Some((Style::Succeeded, format!("✓ {user}"))),
         Outcome::Failed(error) => Some((Style::Refused, format!("✕ {error}"))),
     }

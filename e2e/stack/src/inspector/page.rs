@@ -5,18 +5,17 @@ use std::sync::Arc;
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rocket::http::{ContentType, Header, Status};
-use rocket::response::content::RawHtml;
+use rocket::http::{ContentType, Header};
 use rocket::{Responder, State, get};
 use sha2::{Digest as _, Sha256};
 
 use super::diagram;
 use super::login_list::{self, LoginEntry};
-use super::page_header::PageHeader;
 use super::sequence_view::{self, SequenceView};
 use super::tools::Tools;
 use crate::control_error::ControlError;
 use crate::faults::HeldCall;
+use crate::page::{PageHeader, PageResponse, found, html};
 use crate::runtime::{ServerUrls, StackRuntime};
 
 #[derive(Template)]
@@ -43,8 +42,6 @@ enum Subject<'a> {
     Login(&'a str),
     Others,
 }
-
-type PageResponse = (Status, RawHtml<String>);
 
 /// The login with the latest event.
 #[get("/?<call>")]
@@ -116,12 +113,7 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
         held: runtime.faults().held(),
         follows: matches!(subject, Subject::Newest),
     };
-    let html = RawHtml(page.render().expect("the template only writes strings"));
-    let status = match is_unknown {
-        true => Status::NotFound,
-        false => Status::Ok,
-    };
-    (status, html)
+    (found(!is_unknown), html(&page))
 }
 
 impl InspectorPage<'_> {

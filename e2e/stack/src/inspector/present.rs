@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use askama::Template;
-use rocket::http::{ContentType, Status};
-use rocket::response::content::RawHtml;
 use rocket::{State, get};
 
 use super::diagram::{self, Links};
 use super::exchange_view::ExchangeView;
-use super::explanation::explanation;
-use super::sequence::{Arrow, Note, Row};
+use super::rows::{Arrow, Note, Row};
 use super::sequence_view::{self, LoginRows};
+use crate::labels;
+use crate::page::{PageResponse, found, html};
 use crate::runtime::StackRuntime;
 
 #[derive(Template)]
@@ -54,30 +53,14 @@ pub(super) async fn page(
     login: &str,
     arrow: Option<&str>,
     runtime: &State<Arc<StackRuntime>>,
-) -> (Status, RawHtml<String>) {
+) -> PageResponse {
     let seq = runtime.event_log().last_seq();
     let rows = sequence_view::login_rows(runtime, login).await;
-    let status = match rows {
-        Some(_) => Status::Ok,
-        None => Status::NotFound,
-    };
-    let page = match rows {
-        Some(rows) => PresentPage::new(&rows, login, arrow, seq, runtime),
+    let page = match &rows {
+        Some(rows) => PresentPage::new(rows, login, arrow, seq, runtime),
         None => PresentPage::unknown(seq),
     };
-    let html = page.render().expect("the template only writes strings");
-    (status, RawHtml(html))
-}
-
-#[get("/present.css")]
-pub(super) fn style() -> (ContentType, &'static str) {
-    (ContentType::CSS, include_str!("../../static/present.css"))
-}
-
-#[get("/present.js")]
-pub(super) fn script() -> (ContentType, &'static str) {
-    let script = include_str!("../../static/present.js");
-    (ContentType::JavaScript, script)
+    (found(rows.is_some()), html(&page))
 }
 
 impl PresentPage {
@@ -160,7 +143,7 @@ impl Frame {
         let mut frame = Self {
             diagram: diagram::in_page(rows, &shown.participants, &links),
             label: described.map_or_else(String::new, |row| shown.participants.describe(row)),
-            sentence: arrow.map_or("", explanation),
+            sentence: arrow.map_or("", |arrow| arrow.sentence),
             committed: Vec::new(),
             notes: Vec::new(),
             call: arrow.and_then(|arrow| Call::of(arrow, &links, shown, runtime)),
@@ -168,7 +151,7 @@ impl Frame {
         for row in own {
             match row {
                 Row::Committed(steps) => {
-                    let meanings = steps.iter().map(|step| super::labels::step(step));
+                    let meanings = steps.iter().map(|step| labels::step(step));
                     frame.committed.extend(meanings);
                 }
                 Row::Note(note) => frame.notes.push(note.clone()),
@@ -217,13 +200,13 @@ fn ends(rows: &[Row]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::Participant::{Broker, Consumer};
+    use crate::inspector::rows::Participant::{Broker, Consumer};
 
     #[test]
     fn a_note_belongs_to_the_arrow_above_it_and_a_pause_to_the_one_below() {
         let committed = Row::Committed(vec!["opened"]);
         let pause = Row::Pause("10 minutes later".to_owned());
-        let arrow = || Row::Arrow(Arrow::example(Consumer, Broker, "POST /v1/login/session"));
+        let arrow = || Row::Arrow(Arrow::plain(String::new(), Consumer, Broker, ""));
         let rows = [arrow(), committed, pause, arrow(), arrow()];
         assert_eq!(ends(&rows), [2, 4, 5]);
         assert_eq!(ends(&[]), [0; 0]);

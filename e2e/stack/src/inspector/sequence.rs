@@ -1,64 +1,288 @@
 //! The rows of a login's sequence diagram, computed from its events: messages, committed
 //! steps, and notes about refusals and faults. Pure; `layout` places the rows.
-//!
-//! The events contain what the broker and the proxy saw. What a browser does at the
-//! consumer and at the provider is inferred from the calls that follow, and marked so.
 
-mod builder;
-mod calls;
-mod deadline;
-mod meaning;
-mod note;
-mod redirect;
-mod row;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use broker::audit::Step;
+use contract::LoginLifetime;
 
+use super::rows::{Arrow, Note, Participant, Row};
+use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use builder::SequenceBuilder;
-use deadline::Deadline;
+use crate::facts::{self, Answers, Call, Fact, Meaning, Style, meaning};
+use crate::labels;
 
-pub(crate) use calls::{CallEvents, CallOrResend, of as calls};
-pub(crate) use meaning::{Outcome, outcome};
-pub(crate) use redirect::RedirectTarget;
-pub(crate) use row::{Arrow, Note, Participant, Row, Style};
+/// The time between two calls from which on a pause is drawn.
+const PAUSE_MS: i64 = 30_000;
 
-/// What a log knows beside the events: the recorded answers, by the `X-Request-Id` of their
-/// exchange, as far as they are kept, and the time.
-pub(crate) trait Answers {
-    /// The target of a redirect.
-    fn redirect_target(&self, request_id: &str) -> Option<RedirectTarget>;
-
-    /// A JSON body, masked.
-    fn body(&self, request_id: &str) -> Option<Value>;
-
-    /// Whether a fault holds the answer at this moment.
-    fn is_held(&self, _request_id: &str) -> bool {
-        false
+/// The rows of `events`, which belong to one login, at the time `now_ms`.
+pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers, now_ms: i64) -> Vec<Row> {
+    let mut builder = SequenceBuilder {
+        rows: Vec::new(),
+        answers,
+        last_ended_at: None,
+        deadline: deadline(events),
+        was_sent_to_broker: false,
+        is_at_provider: false,
+    };
+    for item in calls::of(events) {
+        match item {
+            CallOrResend::Call(call) => builder.add(&call),
+            CallOrResend::Resend(event) => {
+                builder.rows.push(Row::Note(Note::of_resend(event)));
+            }
+        }
     }
+    builder.end(now_ms);
+    builder.rows
+}
 
-    /// The time until the broker had answered.
-    fn took(&self, _request_id: &str) -> Option<Duration> {
-        None
-    }
-
-    /// The time of the stack, in Unix milliseconds; `None` if the rows are not about now.
-    fn now_ms(&self) -> Option<i64> {
-        None
+/// The id by which a page names the exchange of a call to a provider; `None` of a call for a
+/// document that is the same for every login.
+pub(super) fn provider_exchange_id(event: &LoggedEvent) -> Option<String> {
+    match Call::of(event) {
+        Call::Discovery | Call::Keys => None,
+        _ => Some(format!("p{}", event.seq)),
     }
 }
 
-/// The rows of `events`, which belong to one login.
-pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers) -> Vec<Row> {
-    let mut builder = SequenceBuilder::new(answers, Deadline::of(events));
-    for item in calls::of(events) {
-        builder.add(&item);
+/// The steps after which a login no longer expires: its outcome was read or redeemed.
+const ENDS: [Step; 3] = [Step::ResultConsumed, Step::CodeIssued, Step::CodeRedeemed];
+
+/// The time at which the login expires that `events` are about; `None` if they are about no
+/// login, or it has no deadline any more.
+fn deadline(events: &[Arc<LoggedEvent>]) -> Option<i64> {
+    events.first()?.login.as_ref()?;
+    let at = facts::begun_at(events.iter().map(AsRef::as_ref))? + LoginLifetime::MS;
+    let ends = |event: &Arc<LoggedEvent>| {
+        event.at <= at && ENDS.into_iter().any(|end| event.has_step(end))
+    };
+    (!events.iter().any(ends)).then_some(at)
+}
+
+/// Builds the rows of one login, call by call, and infers the messages between the calls.
+struct SequenceBuilder<'a> {
+    rows: Vec<Row>,
+    answers: &'a dyn Answers,
+    last_ended_at: Option<i64>,
+    /// Until its line is drawn.
+    deadline: Option<i64>,
+    /// Whether the consumer has sent the browser to the broker.
+    was_sent_to_broker: bool,
+    is_at_provider: bool,
+}
+
+impl SequenceBuilder<'_> {
+    fn add(&mut self, call: &CallEvents) {
+        self.add_pause(call.started_at(), "later");
+        self.last_ended_at = Some(call.ended_at());
+        self.infer_before(call);
+        self.add_request(call);
+        for event in &call.provider_calls {
+            self.add_provider_call(event);
+        }
+        let answered = call.answered;
+        let answered = answered.map(|event| (event, meaning(event, self.answers)));
+        if let Some((event, meaning)) = &answered {
+            if event.committed {
+                self.rows.push(Row::Committed(event.steps.clone()));
+            }
+            self.add_answer(call, event, meaning);
+        }
+        if let Some(event) = call.faulted {
+            self.rows.push(Row::Note(Note::of_fault(event)));
+        }
+        if let Some((event, meaning)) = &answered {
+            self.infer_after(call, event, meaning.fact);
+        }
     }
-    builder.end();
-    builder.rows
+
+    /// Adds what time has brought since the last call: for a login without an outcome, until
+    /// now.
+    fn end(&mut self, now_ms: i64) {
+        if self.deadline.is_none() {
+            return;
+        }
+        self.add_pause(now_ms, "later, now");
+        if let Some(deadline) = self.deadline {
+            self.add_expiry("expires", deadline);
+        }
+    }
+
+    /// Adds the time between the last call and `until`, and the deadline, if that is over.
+    fn add_pause(&mut self, until: i64, later: &str) {
+        if let Some(over) = self.deadline.take_if(|deadline| *deadline <= until) {
+            self.add_expiry("expired", over);
+        }
+        let pause_ms = self.last_ended_at.map(|last| until - last);
+        if let Some(pause_ms) = pause_ms.filter(|it| *it >= PAUSE_MS) {
+            let text = format!("{} {later}", labels::duration(pause_ms));
+            self.rows.push(Row::Pause(text));
+        }
+    }
+
+    fn add_expiry(&mut self, expires: &str, deadline: i64) {
+        let time = labels::time_of_day(deadline);
+        let text = format!("The login {expires} at {time}, 600 s after it began");
+        self.rows.push(Row::Expiry(text));
+    }
+
+    /// Adds the messages that must have led to this call.
+    fn infer_before(&mut self, call: &CallEvents) {
+        use Participant::{Browser, Consumer, Provider};
+        match call.call() {
+            Some(Call::StartLogin) => {
+                self.infer(call, "start", Browser, Consumer, Fact::WantsToSignIn);
+            }
+            Some(Call::Visit) if !self.was_sent_to_broker => {
+                self.infer(call, "leave", Consumer, Browser, Fact::GoesToAddress);
+                self.was_sent_to_broker = true;
+            }
+            Some(Call::Authorize) if !self.was_sent_to_broker => {
+                self.infer(call, "start", Browser, Consumer, Fact::WantsToSignIn);
+                self.infer(call, "leave", Consumer, Browser, Fact::GoesToAuthorize);
+                self.was_sent_to_broker = true;
+            }
+            Some(Call::Return) if self.is_at_provider => {
+                self.infer(call, "return", Provider, Browser, Fact::GoesToBroker);
+                self.is_at_provider = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn add_request(&mut self, call: &CallEvents) {
+        let Some(event) = call.answered.or(call.faulted) else {
+            return;
+        };
+        let arrives = call.answered.is_some();
+        let id = format!("{}-request", call.id());
+        self.rows.push(Row::Arrow(Arrow {
+            sentence: match arrives {
+                true => Call::of(event).sentence(),
+                false => "The call has not reached the broker.",
+            },
+            style: match arrives {
+                true => Style::Plain,
+                false => Style::Faulted,
+            },
+            arrives,
+            exchange: Some(event.request_id.clone()),
+            ..Arrow::plain(
+                id,
+                participant(event.from),
+                Participant::Broker,
+                &event.operation,
+            )
+        }));
+    }
+
+    /// Adds the request of the broker to the provider, and the provider's answer.
+    fn add_provider_call(&mut self, event: &LoggedEvent) {
+        use Participant::{Broker, Provider};
+        let id = |half| format!("p{}-{half}", event.seq);
+        let request = Arrow {
+            sentence: match Call::of(event) {
+                Call::Other => "The broker asks the provider about the user.",
+                call => call.sentence(),
+            },
+            exchange: provider_exchange_id(event),
+            ..Arrow::plain(id("request"), Broker, Provider, &event.operation)
+        };
+        let telling = meaning(event, self.answers).fact.telling();
+        let label = event
+            .status
+            .map_or(telling.words.to_owned(), labels::status);
+        let answer = Arrow {
+            sentence: telling.sentence,
+            style: telling.style,
+            arrives: event.status.is_some(),
+            took: event.took_ms.map(Duration::from_millis),
+            exchange: provider_exchange_id(event),
+            ..Arrow::plain(id("answer"), Provider, Broker, label)
+        };
+        self.rows.extend([Row::Arrow(request), Row::Arrow(answer)]);
+    }
+
+    fn add_answer(&mut self, call: &CallEvents, event: &LoggedEvent, meaning: &Meaning) {
+        let telling = meaning.fact.telling();
+        let status = event.status.map(labels::status).unwrap_or_default();
+        let label = match (telling.words, event.status) {
+            ("", _) | (_, None) => status,
+            (words, Some(status)) => format!("{status} {words}"),
+        };
+        let fault = call.fault();
+        let (label, arrives) = fault.map_or((label.clone(), true), |it| facts::faulted(&label, it));
+        let is_held = self.answers.is_held(&event.request_id);
+        let note = match event.is_question() {
+            true => Some(Note::of_question(event)),
+            false => Note::of_refusal(event),
+        };
+        let id = format!("{}-answer", call.id());
+        self.rows.push(Row::Arrow(Arrow {
+            detail: meaning.subject.clone(),
+            sentence: match arrives && !is_held {
+                true => telling.sentence,
+                false if is_held => "The broker has answered, and a fault holds the answer back.",
+                false => {
+                    "The broker answers, but the answer never arrives. The caller can’t know what happened."
+                }
+            },
+            style: match (call.faulted, &note) {
+                (Some(_), _) => Style::Faulted,
+                (None, Some(note)) => note.style,
+                (None, None) => telling.style,
+            },
+            arrives: arrives && !is_held,
+            took: self.answers.took(&event.request_id),
+            exchange: Some(event.request_id.clone()),
+            ..Arrow::plain(id, Participant::Broker, participant(event.from), label)
+        }));
+        self.rows.extend(note.map(Row::Note));
+    }
+
+    /// Adds the browser's next step, if it received the answer and was redirected.
+    fn infer_after(&mut self, call: &CallEvents, event: &LoggedEvent, fact: Fact) {
+        use Participant::{Browser, Consumer, Provider};
+        let is_received =
+            event.is_delivered(call.fault()) && !self.answers.is_held(&event.request_id);
+        match fact.next_of(event).filter(|_| is_received) {
+            Some(Fact::SignsInThere) => {
+                self.infer(call, "provider", Browser, Provider, Fact::SignsInThere);
+                self.is_at_provider = true;
+            }
+            Some(next) => self.infer(call, "callback", Browser, Consumer, next),
+            None => {}
+        }
+    }
+
+    fn infer(
+        &mut self,
+        call: &CallEvents,
+        suffix: &str,
+        from: Participant,
+        to: Participant,
+        fact: Fact,
+    ) {
+        let telling = fact.telling();
+        let id = format!("{}-{suffix}", call.id());
+        self.rows.push(Row::Arrow(Arrow {
+            sentence: telling.sentence,
+            style: telling.style,
+            ..Arrow::plain(id, from, to, telling.words)
+        }));
+    }
+}
+
+fn participant(name: &str) -> Participant {
+    match name {
+        "browser" => Participant::Browser,
+        "consumer" => Participant::Consumer,
+        "broker" => Participant::Broker,
+        _ => Participant::Provider,
+    }
 }

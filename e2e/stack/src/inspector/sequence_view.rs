@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use super::diagram::{self, Links, Participants};
 use super::exchange_view::ExchangeView;
-use super::labels;
-use super::sequence::{self, Answers, Note, RedirectTarget, Row};
+use super::rows::{Note, Row};
+use super::sequence;
 use crate::event_log::LoggedEvent;
+use crate::facts::Answers;
+use crate::labels;
 use crate::login_status::{self, LoginStatus};
 use crate::runtime::StackRuntime;
 
@@ -183,7 +185,7 @@ impl ShownEvents {
     }
 
     fn rows(&self, runtime: &StackRuntime) -> Vec<Row> {
-        let mut rows = sequence::rows(&self.events, runtime);
+        let mut rows = sequence::rows(&self.events, runtime, runtime.clock.now_ms());
         if self.omitted > 0 {
             let text = format!("{} older events are left out", self.omitted);
             rows.insert(0, Row::Pause(text));
@@ -193,13 +195,10 @@ impl ShownEvents {
 }
 
 impl Answers for StackRuntime {
-    fn redirect_target(&self, request_id: &str) -> Option<RedirectTarget> {
+    fn leads_to_provider(&self, request_id: &str) -> Option<bool> {
         let location = self.event_log().location(request_id)?;
         let mut providers = [&self.urls.google, &self.urls.github].into_iter();
-        Some(match providers.any(|url| location.starts_with(url)) {
-            true => RedirectTarget::Provider,
-            false => RedirectTarget::Callback,
-        })
+        Some(providers.any(|url| location.starts_with(url)))
     }
 
     fn body(&self, request_id: &str) -> Option<Value> {
@@ -213,10 +212,6 @@ impl Answers for StackRuntime {
 
     fn took(&self, request_id: &str) -> Option<Duration> {
         self.event_log().took(request_id)
-    }
-
-    fn now_ms(&self) -> Option<i64> {
-        Some(self.clock.now_ms())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use mock_upstream::{Misbehaviour, Next, Provider, Queued, Upstream};
 
-use super::labels;
 use crate::faults::{ArmedFault, Fault};
+use crate::labels;
 use crate::operation::BrokerOperation;
 use crate::runtime::StackRuntime;
 use crate::time::StackClock;

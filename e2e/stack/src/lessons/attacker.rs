@@ -1,147 +1,114 @@
-//! The attacker of the relay lesson. They start logins at the demo, keep the demo's
-//! cookies, send the address to a victim, and come back for the result.
+//! The attacker of the relay lesson. They start logins at the demo, keep the demo's cookies,
+//! send the address to a victim, and come back for the result. Their client is no browser: it
+//! follows no redirect.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use broker::model::LoginId;
-use url::Url;
+use reqwest::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
+use reqwest::{Certificate, Client, Method, Response, redirect, retry};
 
-use super::demo_client::{Cookies, DemoClient};
+use crate::attacks::Attack;
 use crate::control_error::ControlError;
-use crate::login_status::LoginFlow;
+use crate::facts::LoginFlow;
 use crate::runtime::StackRuntime;
 
-/// The number of attacks that are kept.
-const MAX_ATTACKS: usize = 20;
+/// The time for one call. The demo itself waits for the broker.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The logins that the attacker has started, oldest first.
-#[derive(Default)]
-pub(crate) struct Attacker(Mutex<VecDeque<Attack>>);
-
-/// A login that the attacker has started.
-#[derive(Clone)]
-pub(super) struct Attack {
-    pub(super) login: String,
-    pub(super) flow: LoginFlow,
-    /// The address that is sent to the victim.
-    pub(super) link: String,
-    /// The sequence number of the last event before it.
-    pub(super) after: u64,
-    /// The time of the start, in Unix milliseconds.
-    pub(super) at: i64,
-    /// The demo's last answer to the attacker who came back for the result.
-    pub(super) read: Option<Read>,
-    cookies: Cookies,
-}
-
-/// The demo's answer to the attacker at its callback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Read {
-    /// The attacker is signed in.
-    SignedIn,
-    /// They are not.
-    Refused,
-}
-
-impl Attacker {
-    /// Starts a login at the demo with Google.
-    pub(super) async fn start(
-        &self,
-        runtime: &StackRuntime,
-        flow: LoginFlow,
-    ) -> Result<(), ControlError> {
-        let after = runtime.event_log().last_seq();
-        let mut client = DemoClient::new(runtime, Cookies::default())?;
-        let path = match flow {
-            LoginFlow::Clean => "/login/google",
-            LoginFlow::Legacy => "/legacy/login/google",
-        };
-        let link = client.press(path).await?;
-        let found = link.and_then(|link| Some((login_of(runtime, flow, &link)?, link)));
-        let (login, link) = found.ok_or_else(|| {
-            ControlError::unavailable(
-                "the demo did not start a login; is a fault armed? Begin the lesson again",
-            )
-        })?;
-        self.keep(Attack {
-            login,
-            flow,
-            link,
-            after,
-            at: runtime.clock.now_ms(),
-            read: None,
-            cookies: client.cookies,
-        });
-        Ok(())
-    }
-
-    /// Comes back to the demo's callback with the cookies of the attacker.
-    pub(super) async fn read(
-        &self,
-        runtime: &StackRuntime,
-        login: &str,
-    ) -> Result<(), ControlError> {
-        let gone = || {
-            ControlError::not_found(
-                "login: the attacker started no such login, or the stack was reset; start another",
-            )
-        };
-        let attack = self.attacks().into_iter().find(|it| it.login == login);
-        let attack = attack.ok_or_else(gone)?;
-        let mut client = DemoClient::new(runtime, attack.cookies)?;
-        let path = match attack.flow {
-            LoginFlow::Clean => "/callback",
-            LoginFlow::Legacy => "/legacy/callback",
-        };
-        // The demo redirects a user who is signed in to their profile.
-        let read = match client.open(path).await?.as_deref() {
-            Some("/profile") => Read::SignedIn,
-            _ => Read::Refused,
-        };
-        let mut attacks = self.lock();
-        let kept = attacks.iter_mut().find(|it| it.login == login);
-        let kept = kept.ok_or_else(gone)?;
-        kept.read = Some(read);
-        kept.cookies = client.cookies;
-        Ok(())
-    }
-
-    /// The attacks, oldest first.
-    pub(super) fn attacks(&self) -> Vec<Attack> {
-        self.lock().iter().cloned().collect()
-    }
-
-    /// Forgets every attack.
-    pub(crate) fn clear(&self) {
-        self.lock().clear();
-    }
-
-    fn keep(&self, attack: Attack) {
-        let mut attacks = self.lock();
-        if attacks.len() == MAX_ATTACKS {
-            attacks.pop_front();
-        }
-        attacks.push_back(attack);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Attack>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The id of the login that `link` leads to.
-fn login_of(runtime: &StackRuntime, flow: LoginFlow, link: &str) -> Option<String> {
-    let link = Url::parse(link).ok()?;
-    let login = match flow {
-        LoginFlow::Clean => {
-            let handle = link.path_segments()?.next_back()?;
-            runtime.event_log().secrets().owner_of(handle)?.login?
-        }
-        LoginFlow::Legacy => {
-            let state = link.query_pairs().find(|(name, _)| name == "state")?.1;
-            LoginId::of_state(&state.parse().ok()?)
-        }
+/// Starts a login at the demo with Google.
+pub(super) async fn start(runtime: &StackRuntime, flow: LoginFlow) -> Result<(), ControlError> {
+    let after = runtime.event_log().last_seq();
+    let mut cookies = Vec::new();
+    let path = match flow {
+        LoginFlow::Clean => "/login/google",
+        LoginFlow::Legacy => "/legacy/login/google",
     };
-    Some(login.as_str().to_owned())
+    let link = send(runtime, Method::POST, path, &mut cookies).await?;
+    let secrets = runtime.event_log().secrets();
+    let found = link.and_then(|link| Some((secrets.login_at(&link)?, link)));
+    let (login, link) = found.ok_or_else(|| {
+        ControlError::unavailable(
+            "the demo did not start a login; is a fault armed? Begin the lesson again",
+        )
+    })?;
+    runtime.attacks.add(Attack {
+        login: login.as_str().to_owned(),
+        flow,
+        link,
+        after,
+        at: runtime.clock.now_ms(),
+        is_in: None,
+        cookies,
+    });
+    Ok(())
+}
+
+/// Comes back to the demo's callback with the cookies of the attacker.
+pub(super) async fn read(runtime: &StackRuntime, login: &str) -> Result<(), ControlError> {
+    let gone = || {
+        ControlError::not_found(
+            "login: the attacker started no such login, or the stack was reset; start another",
+        )
+    };
+    let mut attack = runtime.attacks.find(login).ok_or_else(gone)?;
+    let path = match attack.flow {
+        LoginFlow::Clean => "/callback",
+        LoginFlow::Legacy => "/legacy/callback",
+    };
+    let target = send(runtime, Method::GET, path, &mut attack.cookies).await?;
+    // The demo redirects a user who is signed in to their profile.
+    attack.is_in = Some(target.as_deref() == Some("/profile"));
+    match runtime.attacks.replace(attack) {
+        true => Ok(()),
+        false => Err(gone()),
+    }
+}
+
+/// Sends a request to the demo, and returns the address that it redirects to.
+async fn send(
+    runtime: &StackRuntime,
+    method: Method,
+    path: &str,
+    cookies: &mut Vec<(String, String)>,
+) -> Result<Option<String>, ControlError> {
+    let demo = runtime.urls.consumer.as_ref().ok_or_else(|| {
+        ControlError::not_found("this sandbox has no demo; the lessons of the stack have one")
+    })?;
+    let pairs = cookies
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let request = client(runtime)?
+        .request(method, format!("{demo}{path}"))
+        .header(ORIGIN, demo)
+        .header(COOKIE, pairs.collect::<Vec<_>>().join("; "));
+    let answer = request.send().await;
+    let answer = answer
+        .map_err(|_| ControlError::unavailable("the demo does not answer; is it running?"))?;
+    learn(cookies, &answer);
+    let location = answer.headers().get(LOCATION);
+    Ok(location.and_then(|it| it.to_str().ok().map(str::to_owned)))
+}
+
+fn client(runtime: &StackRuntime) -> Result<Client, ControlError> {
+    let mut http = Client::builder()
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .no_proxy()
+        .timeout(TIMEOUT);
+    if let Some(tls) = &runtime.reach.tls {
+        let authority = Certificate::from_pem(tls.ca_pem().as_bytes());
+        http = http.tls_certs_merge([authority.map_err(ControlError::internal)?]);
+    }
+    http.build().map_err(ControlError::internal)
+}
+
+fn learn(cookies: &mut Vec<(String, String)>, answer: &Response) {
+    for line in answer.headers().get_all(SET_COOKIE) {
+        let pair = line.to_str().unwrap_or_default().split(';').next();
+        let Some((name, value)) = pair.and_then(|pair| pair.split_once('=')) else {
+            continue;
+        };
+        cookies.retain(|(known, _)| known != name);
+        cookies.push((name.to_owned(), value.to_owned()));
+    }
 }

@@ -1,26 +1,19 @@
 //! The attacks of the relay lesson, as the page shows them.
 
 use broker::relay::RelayGuard;
+use contract::LoginLifetime;
 
-use super::attacker::{Attack, Read};
-use super::fact::Fact;
-use crate::inspector::{Outcome, labels};
-use crate::login_status::LoginFlow;
-
-/// The lifetime of a login, in milliseconds.
-const LIFETIME_MS: i64 = 600_000;
+use super::progress::LessonEvent;
+use crate::attacks::Attack;
+use crate::facts::{Fact, LoginFlow, Outcome};
+use crate::labels;
 
 /// The attacker's desk.
 pub(super) struct AttackerDesk {
-    pub(super) guards: [GuardChoice; 3],
+    /// The names of the relay guard's settings, each with whether it is set.
+    pub(super) guards: [(&'static str, bool); 3],
     /// Newest first.
     pub(super) attacks: Vec<AttackView>,
-}
-
-/// One setting of the relay guard.
-pub(super) struct GuardChoice {
-    pub(super) name: &'static str,
-    pub(super) is_set: bool,
 }
 
 /// One attack.
@@ -30,7 +23,7 @@ pub(super) struct AttackView {
     pub(super) link: String,
     /// The time at which it expires, in Unix milliseconds, and the time that is left.
     pub(super) expires: (i64, String),
-    pub(super) state: String,
+    pub(super) state: &'static str,
     /// The demo's answer to the attacker who came back, in a sentence.
     pub(super) read: Option<String>,
     /// Whether the attacker is signed in.
@@ -41,86 +34,74 @@ pub(super) struct AttackView {
 
 impl AttackerDesk {
     pub(super) fn new(
-        attacks: &[Attack],
-        facts: &[Fact<'_>],
+        attacks: impl DoubleEndedIterator<Item = Attack>,
+        events: &[LessonEvent<'_>],
         relay_guard: RelayGuard,
         now_ms: i64,
     ) -> Self {
-        let guard = |guard: RelayGuard| GuardChoice {
-            name: guard.as_str(),
-            is_set: guard == relay_guard,
-        };
-        let newest_first = attacks.iter().rev();
+        let guard = |guard: RelayGuard| (guard.as_str(), guard == relay_guard);
+        let newest_first = attacks.rev();
         Self {
             guards: [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off].map(guard),
             attacks: newest_first
-                .map(|attack| AttackView::new(attack, facts, now_ms))
+                .map(|attack| AttackView::new(attack, events, now_ms))
                 .collect(),
         }
     }
 }
 
 impl AttackView {
-    fn new(attack: &Attack, facts: &[Fact<'_>], now_ms: i64) -> Self {
-        let its: Vec<_> = facts
+    fn new(attack: Attack, events: &[LessonEvent<'_>], now_ms: i64) -> Self {
+        let its: Vec<_> = events
             .iter()
-            .filter(|fact| fact.event.login.as_deref() == Some(&attack.login))
+            .filter(|it| it.event.login.as_deref() == Some(&attack.login))
             .collect();
-        let expires_at = attack.at + LIFETIME_MS;
+        let expires_at = attack.at + LoginLifetime::MS;
+        let progress = its.iter().rev().find_map(|it| state(it.meaning.fact));
         Self {
-            login: attack.login.clone(),
             flow: labels::flow(Some(attack.flow)),
-            link: attack.link.clone(),
             expires: (expires_at, labels::minutes(expires_at - now_ms)),
-            state: state(attack.flow, &its).to_owned(),
-            read: attack.read.map(|read| report(read, attack.flow, &its)),
-            is_in: attack.read == Some(Read::SignedIn),
+            state: progress.unwrap_or("waits for the victim"),
+            read: attack.is_in.map(|is_in| report(is_in, attack.flow, &its)),
+            is_in: attack.is_in == Some(true),
             is_known: !its.is_empty(),
+            login: attack.login,
+            link: attack.link,
         }
     }
 }
 
-/// The progress of the victim, by the last event that shows it.
-fn state(flow: LoginFlow, facts: &[&Fact<'_>]) -> &'static str {
-    let known = facts.iter().rev().find_map(|fact| {
-        Some(match (fact.event.operation.as_str(), fact.event.status?) {
-            _ if fact.event.to != "broker" => return None,
-            ("GET /login/{handle}", 200) => "opened by the victim, who is asked",
-            ("GET /login/{handle}", 303) => "opened by the victim, who was not asked",
-            ("GET /authorize", 303) => "opened by the victim",
-            ("POST /login/{handle}/continue", 303) => "the victim pressed Continue",
-            ("POST /login/{handle}/cancel", 303) => "the victim pressed Cancel: it is over",
-            (_, 200) if fact.event.is_question() => {
-                "the victim is back from the provider, and is asked"
-            }
-            (_, 303) if fact.event.is_return() && fact.event.rule.is_some() => {
-                "the sign-in failed: it is over"
-            }
-            (_, 303) if fact.event.is_return() => match flow {
-                LoginFlow::Clean => "the victim signed in: the result is ready",
-                LoginFlow::Legacy => "the victim signed in: the code went to the victim’s browser",
-            },
-            ("POST /v1/login/result", 200) if fact.outcome.is_some() => "the result was read",
-            _ => return None,
-        })
-    });
-    known.unwrap_or("waits for the victim")
+/// The progress of the victim, by the last fact that shows it.
+fn state(fact: Fact) -> Option<&'static str> {
+    Some(match fact {
+        Fact::Asked => "opened by the victim, who is asked",
+        Fact::SentToProvider => "opened by the victim, who was not asked",
+        Fact::Authorized => "opened by the victim",
+        Fact::Confirmed => "the victim pressed Continue",
+        Fact::Cancelled => "the victim pressed Cancel: it is over",
+        Fact::AskedOnReturn => "the victim is back from the provider, and is asked",
+        Fact::FailedThere => "the sign-in failed: it is over",
+        Fact::CameBack => "the victim signed in: the result is ready",
+        Fact::CameBackWithCode => "the victim signed in: the code went to the victim’s browser",
+        Fact::SignedIn | Fact::Failed => "the result was read",
+        _ => return None,
+    })
 }
 
 /// The demo's answer to the attacker, in a sentence.
-fn report(read: Read, flow: LoginFlow, facts: &[&Fact<'_>]) -> String {
-    let outcome = facts.iter().rev().find_map(|fact| fact.outcome.as_ref());
-    match (read, outcome) {
-        (Read::SignedIn, Some(Outcome::SignedIn(user))) => {
+fn report(is_in: bool, flow: LoginFlow, events: &[&LessonEvent<'_>]) -> String {
+    let outcome = events.iter().rev().find_map(|it| it.meaning.outcome());
+    match (is_in, outcome) {
+        (true, Some(Outcome::SignedIn(user))) => {
             format!("The demo has signed the attacker in as {user}.")
         }
-        (Read::SignedIn, _) => "The demo has signed the attacker in.".to_owned(),
-        (Read::Refused, Some(Outcome::Failed(error))) => {
+        (true, _) => "The demo has signed the attacker in.".to_owned(),
+        (false, Some(Outcome::Failed(error))) => {
             format!("The attacker is not signed in: the login failed with {error}.")
         }
-        (Read::Refused, _) if flow == LoginFlow::Legacy => {
+        (false, _) if flow == LoginFlow::Legacy => {
             "The attacker is not signed in: their browser has no code and no state.".to_owned()
         }
-        (Read::Refused, _) => "The attacker is not signed in: there is no result yet.".to_owned(),
+        (false, _) => "The attacker is not signed in: there is no result yet.".to_owned(),
     }
 }

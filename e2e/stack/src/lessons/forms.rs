@@ -15,11 +15,12 @@ use rocket::form::Form;
 use rocket::response::Redirect;
 use rocket::{FromForm, State, post};
 
-use super::catalogue::LESSONS;
-use super::run::LessonRun;
+use super::attacker;
+use super::lesson::LESSONS;
+use super::progress::LessonRun;
 use crate::control_error::ControlError;
-use crate::inspector::ReturnPath;
-use crate::login_status::LoginFlow;
+use crate::facts::LoginFlow;
+use crate::request::{RedirectBack, ReturnPath};
 use crate::runtime::StackRuntime;
 
 #[derive(FromForm)]
@@ -29,10 +30,7 @@ pub(super) struct BeginForm<'r> {
 
 /// Begins a lesson: the providers show their pages, and nothing is armed.
 #[post("/do/lesson", data = "<form>")]
-pub(super) fn begin(
-    form: Form<BeginForm<'_>>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Redirect, ControlError> {
+pub(super) fn begin(form: Form<BeginForm<'_>>, runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
     let known = LESSONS.iter().find(|lesson| lesson.id == form.lesson);
     let lesson = known.ok_or_else(|| {
         ControlError::not_found("lesson: there is no such lesson; /lessons lists them")
@@ -48,7 +46,7 @@ pub(super) fn begin(
         set.map_err(ControlError::internal)?;
     }
     let run = LessonRun::begin(runtime.event_log());
-    Ok(Redirect::to(run.path(lesson.id, None)))
+    Ok(Redirect::to(run.path(&lesson.id, None)))
 }
 
 #[derive(FromForm)]
@@ -62,7 +60,7 @@ pub(super) fn set_guard(
     form: Form<GuardForm<'_>>,
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
-) -> Result<Redirect, ControlError> {
+) -> RedirectBack {
     let all = [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off];
     let guard = all.into_iter().find(|guard| guard.as_str() == form.guard);
     let guard = guard.ok_or_else(|| ControlError::bad_request("guard: auto, always or off"))?;
@@ -82,13 +80,13 @@ pub(super) async fn attack(
     form: Form<AttackForm<'_>>,
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
-) -> Result<Redirect, ControlError> {
+) -> RedirectBack {
     let flow = match form.flow {
         "clean" => LoginFlow::Clean,
         "legacy" => LoginFlow::Legacy,
         _ => return Err(ControlError::bad_request("flow: clean or legacy")),
     };
-    runtime.attacker.start(runtime, flow).await?;
+    attacker::start(runtime, flow).await?;
     back.redirect()
 }
 
@@ -103,8 +101,8 @@ pub(super) async fn read_as_attacker(
     form: Form<ReadForm<'_>>,
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
-) -> Result<Redirect, ControlError> {
-    runtime.attacker.read(runtime, form.login).await?;
+) -> RedirectBack {
+    attacker::read(runtime, form.login).await?;
     back.redirect()
 }
 

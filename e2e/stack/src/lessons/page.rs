@@ -6,27 +6,27 @@ use askama::Template;
 use broker::relay::RelayGuard;
 use contract::Rule;
 use mock_upstream::{Next, Provider};
-use rocket::http::{ContentType, Status};
-use rocket::response::content::RawHtml;
+use rocket::http::ContentType;
 use rocket::{State, get};
 
 use super::attacker_desk::AttackerDesk;
-use super::catalogue::LESSONS;
-use super::fact::{Fact, facts};
 use super::forms;
-use super::lesson::{Lesson, Scope, StackState, Tick};
-use super::progress::Progress;
-use super::run::{Beginning, LessonRun};
+use super::lesson::{LESSONS, Lesson, Preparation, Scope, Tick};
+use super::progress::{Beginning, LessonEvent, LessonRun, Progress, StackState, lesson_events};
 use super::step_view::{ActionView, Piece, StepView, pieces};
-use crate::inspector::{PageHeader, labels};
+use crate::labels;
+use crate::page::{Asset, PageHeader, PageResponse, found, html};
 use crate::runtime::StackRuntime;
+
+/// The number of other logins that a page offers.
+const MAX_CHOICES: usize = 5;
 
 #[derive(Template)]
 #[template(path = "lessons/list.html")]
 struct ListPage {
     header: PageHeader,
     lessons: &'static [Lesson],
-    /// The id of a lesson that does not exist.
+    /// Whether a lesson was asked for that does not exist.
     has_unknown: bool,
 }
 
@@ -58,8 +58,6 @@ struct Notice {
     begins_again: bool,
 }
 
-type PageResponse = (Status, RawHtml<String>);
-
 #[get("/lessons")]
 pub(super) fn list(runtime: &State<Arc<StackRuntime>>) -> PageResponse {
     render_list(runtime, false)
@@ -71,12 +69,7 @@ fn render_list(runtime: &StackRuntime, has_unknown: bool) -> PageResponse {
         lessons: &LESSONS,
         has_unknown,
     };
-    let status = match has_unknown {
-        true => Status::NotFound,
-        false => Status::Ok,
-    };
-    let html = page.render().expect("the template only writes strings");
-    (status, RawHtml(html))
+    (found(!has_unknown), html(&page))
 }
 
 /// One lesson. `run` and `since` say where it began, `login` which login counts.
@@ -92,14 +85,13 @@ pub(super) fn lesson(
         return render_list(runtime, true);
     };
     let lesson = &LESSONS[index];
-    // Before the events are read: one that comes in between is announced.
-    let seq = runtime.event_log().last_seq();
     let mut page = LessonPage {
         header: PageHeader::new(runtime),
         lesson,
         number: index + 1,
         next: LESSONS.get(index + 1),
-        seq,
+        // Before the events are read: one that comes in between is announced.
+        seq: runtime.event_log().last_seq(),
         has_begun: false,
         notices: Vec::new(),
         steps: lesson.steps.iter().map(StepView::idle).collect(),
@@ -115,27 +107,17 @@ pub(super) fn lesson(
     }
     match Beginning::parse(run, since, runtime.event_log()) {
         Beginning::None => {}
-        Beginning::Reset => page.notices.push(Notice {
-            begins_again: true,
-            ..Notice::plain(
-                "The stack was reset since this lesson began, and its events are gone. Your place in the lesson went with them.",
-            )
-        }),
+        Beginning::Reset => page.notices.push(Notice::to_begin_again(
+            "The stack was reset since this lesson began, and its events are gone. Your place in the lesson went with them.",
+        )),
         Beginning::At(run) => page.fill(runtime, &run, login),
     }
-    let html = page.render().expect("the template only writes strings");
-    (Status::Ok, RawHtml(html))
+    (found(true), html(&page))
 }
 
 #[get("/lessons.css")]
-pub(super) fn style() -> (ContentType, &'static str) {
+pub(super) fn style() -> Asset {
     (ContentType::CSS, include_str!("../../static/lessons.css"))
-}
-
-#[get("/lessons.js")]
-pub(super) fn script() -> (ContentType, &'static str) {
-    let script = include_str!("../../static/lessons.js");
-    (ContentType::JavaScript, script)
 }
 
 impl LessonPage {
@@ -146,32 +128,33 @@ impl LessonPage {
 
     /// The rules with their sources.
     fn rules(&self) -> impl Iterator<Item = (Rule, String)> {
-        let rules = self.lesson.rules.iter();
-        rules.map(|rule| (*rule, labels::source(&rule.source().to_string())))
+        let rules = self.lesson.rules.iter().map(|rule| rule.0);
+        rules.map(|rule| (rule, labels::source(&rule.source().to_string())))
     }
 
     /// Adds what has happened since `run` began.
     fn fill(&mut self, runtime: &StackRuntime, run: &LessonRun, chosen: Option<&str>) {
         let lesson = self.lesson;
-        let attacks = runtime.attacker.attacks();
+        let attacks = runtime.attacks.list();
         let is_attack = |login: &str| attacks.iter().any(|attack| attack.login == login);
-        let events = runtime.event_log().events(run.since, None);
-        let (facts, logins) = facts(&events, runtime, &is_attack);
+        let log = runtime.event_log();
+        let events = log.events(run.since, None);
+        let (events, logins) = lesson_events(&events, log, &is_attack);
         let stack = stack_state(runtime);
-        let progress = Progress::new(lesson, &facts, &logins, chosen, &stack);
+        let progress = Progress::new(lesson, &events, &logins, chosen, &stack);
         self.has_begun = true;
-        self.path = run.path(lesson.id, chosen);
+        self.path = run.path(&lesson.id, chosen);
         self.notices.extend(notices(lesson, &progress));
         let which = LoginNotice {
             run,
             lesson,
-            facts: &facts,
+            events: &events,
             logins: &logins,
         };
         self.notices.extend(which.of(chosen, progress.login));
         let steps = lesson.steps.iter().enumerate().map(|(index, step)| {
             let before = index.checked_sub(1).map(|before| &progress.steps[before]);
-            StepView::new(step, &progress.steps[index], before, &facts, runtime)
+            StepView::new(step, &progress.steps[index], before, &events, runtime)
         });
         self.steps = steps.collect();
         self.is_complete = progress.is_complete();
@@ -181,32 +164,31 @@ impl LessonPage {
         }
         .map(ToOwned::to_owned);
         if lesson.scope == Scope::Attacks {
-            let of_lesson: Vec<_> = attacks
-                .iter()
-                .filter(|attack| attack.after >= run.since)
-                .cloned()
-                .collect();
-            let desk = AttackerDesk::new(&of_lesson, &facts, stack.relay_guard, stack.now_ms);
+            let attacks = attacks.iter().filter(|attack| attack.after >= run.since);
+            let attacks = attacks.cloned();
+            let desk = AttackerDesk::new(attacks, &events, stack.relay_guard, stack.now_ms);
             self.desk = Some(desk);
         }
     }
 }
 
 fn stack_state(runtime: &StackRuntime) -> StackState {
-    let planned = Provider::ALL.into_iter().flat_map(|provider| {
-        let queued = runtime.upstream.provider(provider).queued();
-        queued
-            .into_iter()
-            .filter_map(move |entry| match entry.next {
-                Next::Misbehave(misbehaviour) => Some((provider.name(), misbehaviour.name())),
-                Next::User(_) => None,
-            })
-    });
+    let mut planned = Vec::new();
+    for provider in Provider::ALL {
+        for entry in runtime.upstream.provider(provider).queued() {
+            if let Next::Misbehave(misbehaviour) = entry.next {
+                planned.push(Preparation::Misbehaviour {
+                    provider: provider.name().to_owned(),
+                    name: misbehaviour.name().to_owned(),
+                });
+            }
+        }
+    }
     let demo = forms::demo(runtime).ok();
     let guard = demo.and_then(|demo| runtime.projects.relay_guard(&demo));
     StackState {
         armed: runtime.faults().armed(),
-        planned: planned.collect(),
+        planned,
         now_ms: runtime.clock.now_ms(),
         relay_guard: guard.unwrap_or(RelayGuard::Auto),
     }
@@ -215,10 +197,9 @@ fn stack_state(runtime: &StackRuntime) -> StackState {
 /// The notices about steps: out of order, or past the point of the lesson.
 fn notices(lesson: &Lesson, progress: &Progress<'_, '_>) -> Vec<Notice> {
     let missed = lesson.missed.as_ref().filter(|_| progress.is_missed);
-    let missed = missed.map(|missed| Notice::plain(missed.advice));
-    let early = progress.out_of_order.map(|(missing, early)| Notice {
-        begins_again: true,
-        ..Notice::plain(format!(
+    let missed = missed.map(|missed| Notice::plain(&missed.advice));
+    let early = progress.out_of_order.map(|(missing, early)| {
+        Notice::to_begin_again(format!(
             "Step {early} happened before step {missing}, so it does not count yet. Do step {missing}, then step {early} again, or begin the lesson again."
         ))
     });
@@ -229,7 +210,7 @@ fn notices(lesson: &Lesson, progress: &Progress<'_, '_>) -> Vec<Notice> {
 struct LoginNotice<'a, 'e> {
     run: &'a LessonRun,
     lesson: &'a Lesson,
-    facts: &'a [Fact<'e>],
+    events: &'a [LessonEvent<'e>],
     logins: &'a [&'e str],
 }
 
@@ -237,11 +218,9 @@ impl LoginNotice<'_, '_> {
     fn of(&self, chosen: Option<&str>, counts: Option<&str>) -> Option<Notice> {
         let number = self.logins.len();
         if chosen.is_some() && chosen != counts {
+            let path = self.run.path(&self.lesson.id, None);
             return Some(Notice {
-                links: vec![(
-                    self.run.path(self.lesson.id, None),
-                    "Let the stack choose the login".to_owned(),
-                )],
+                links: vec![(path, "Let the stack choose the login".to_owned())],
                 ..Notice::plain(
                     "The login that was to count is not one of this lesson’s. It is no longer kept, or began before the lesson.",
                 )
@@ -249,32 +228,26 @@ impl LoginNotice<'_, '_> {
         }
         match self.lesson.scope {
             Scope::OneLogin if number > self.expected() => Some(self.choice(counts?)),
-            Scope::Logins(most) if number > most => Some(Notice {
-                begins_again: true,
-                ..Notice::plain(format!(
-                    "{number} logins have started since this lesson began. The first {most} count."
-                ))
-            }),
+            Scope::Logins(most) if number > most => Some(Notice::to_begin_again(format!(
+                "{number} logins have started since this lesson began. The first {most} count."
+            ))),
             _ => None,
         }
     }
 
     /// The number of logins that the steps themselves ask for.
     fn expected(&self) -> usize {
+        let is_another = |tick: &Tick| matches!(tick, Tick::Event(it) if it.any_login);
         let steps = self.lesson.steps.iter();
-        1 + steps
-            .filter(|step| matches!(step.tick, Tick::AnyLogin(_)))
-            .count()
+        1 + steps.filter(|step| is_another(&step.tick)).count()
     }
 
     fn choice(&self, counts: &str) -> Notice {
         let others = self.logins.iter().rev().filter(|login| **login != counts);
         let link = |login: &&str| {
-            let path = self.run.path(self.lesson.id, Some(login));
-            (
-                path,
-                format!("Count the login of {} instead", self.time_of(login)),
-            )
+            let path = self.run.path(&self.lesson.id, Some(login));
+            let time = self.time_of(login);
+            (path, format!("Count the login of {time} instead"))
         };
         Notice {
             links: others.take(MAX_CHOICES).map(link).collect(),
@@ -287,14 +260,11 @@ impl LoginNotice<'_, '_> {
     }
 
     fn time_of(&self, login: &str) -> String {
-        let mut facts = self.facts.iter();
-        let first = facts.find(|fact| fact.event.login.as_deref() == Some(login));
-        first.map_or_else(String::new, |fact| labels::time_of_day(fact.event.at))
+        let mut events = self.events.iter().map(|it| it.event);
+        let first = events.find(|event| event.login.as_deref() == Some(login));
+        first.map_or_else(String::new, |event| labels::time_of_day(event.at))
     }
 }
-
-/// The number of other logins that a page offers.
-const MAX_CHOICES: usize = 5;
 
 impl Notice {
     fn plain(text: impl Into<String>) -> Self {
@@ -302,6 +272,13 @@ impl Notice {
             text: text.into(),
             links: Vec::new(),
             begins_again: false,
+        }
+    }
+
+    fn to_begin_again(text: impl Into<String>) -> Self {
+        Self {
+            begins_again: true,
+            ..Self::plain(text)
         }
     }
 

@@ -1,7 +1,177 @@
-//! The steps of a lesson that are done, computed from facts.
+//! The steps of a lesson that are done: computed from the events since it began, which its
+//! address says.
 
-use super::fact::Fact;
-use super::lesson::{Lesson, Scope, StackState, Tick};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use broker::relay::RelayGuard;
+
+use super::lesson::{Condition, Lesson, Preparation, Scope, Tick};
+use crate::event_log::{EventLog, LoggedEvent};
+use crate::facts::{Answers, Call, Fact, Meaning, Outcome, meaning};
+use crate::faults::ArmedFault;
+
+/// The place in the event log at which a student began a lesson: `?run=…&since=…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LessonRun {
+    /// The event log's own run, which a reset ends.
+    run: String,
+    /// The sequence number of the last event before the lesson.
+    pub(crate) since: u64,
+}
+
+/// The content of a lesson's address.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// The lesson has not begun.
+    None,
+    /// It began in a run that a reset, or the end of the stack, has ended.
+    Reset,
+    /// It has begun.
+    At(LessonRun),
+}
+
+impl LessonRun {
+    /// A lesson that begins now.
+    pub(crate) fn begin(event_log: &EventLog) -> Self {
+        Self {
+            run: event_log.run(),
+            since: event_log.last_seq(),
+        }
+    }
+
+    /// The path of the lesson `id`, with the login that the student chose.
+    pub(crate) fn path(&self, id: &str, login: Option<&str>) -> String {
+        let Self { run, since } = self;
+        let login = login.map(|login| format!("&login={login}"));
+        let login = login.unwrap_or_default();
+        format!("/lessons/{id}?run={run}&since={since}{login}")
+    }
+}
+
+impl Beginning {
+    /// Reads the parameters of an address. One that no page has written is not begun.
+    pub(crate) fn parse(run: Option<&str>, since: Option<&str>, event_log: &EventLog) -> Self {
+        let since = since.and_then(|since| since.parse().ok());
+        match (run, since) {
+            (Some(run), Some(_)) if run != event_log.run() => Self::Reset,
+            (Some(run), Some(since)) => Self::At(LessonRun {
+                run: run.to_owned(),
+                since,
+            }),
+            _ => Self::None,
+        }
+    }
+}
+
+/// An event of a lesson.
+pub(crate) struct LessonEvent<'e> {
+    pub(crate) event: &'e LoggedEvent,
+    /// Its meaning to the app: an outcome that a fault has kept from it is none.
+    pub(crate) meaning: Meaning,
+    /// The number of its login, in the order of their start, from 1.
+    pub(crate) nth: usize,
+    /// Whether the broker asked the user of this login for confirmation before.
+    pub(crate) was_asked: bool,
+    /// Whether the attacker of the relay lesson started the login.
+    pub(crate) is_attack: bool,
+}
+
+/// The events of the logins that began in `events`, oldest first, and the ids of these logins
+/// in the order of their start.
+pub(super) fn lesson_events<'e>(
+    events: &'e [Arc<LoggedEvent>],
+    answers: &dyn Answers,
+    is_attack: &dyn Fn(&str) -> bool,
+) -> (Vec<LessonEvent<'e>>, Vec<&'e str>) {
+    let is_lost = |event: &&Arc<LoggedEvent>| !event.is_delivered(event.fault());
+    let lost: HashSet<&str> = events
+        .iter()
+        .filter(is_lost)
+        .map(|event| event.request_id.as_str())
+        .collect();
+    let mut logins: Vec<&str> = Vec::new();
+    let mut asked: HashSet<&str> = HashSet::new();
+    let mut all = Vec::new();
+    for event in events {
+        let Some(login) = event.login.as_deref() else {
+            continue;
+        };
+        let begins = matches!(Call::of(event), Call::StartLogin | Call::Authorize);
+        if begins && !logins.contains(&login) {
+            logins.push(login);
+        }
+        let Some(index) = logins.iter().position(|known| *known == login) else {
+            continue;
+        };
+        let mut meaning = meaning(event, answers);
+        if meaning.outcome().is_some() && lost.contains(event.request_id.as_str()) {
+            meaning.fact = Fact::Answered;
+        }
+        all.push(LessonEvent {
+            event,
+            meaning,
+            nth: index + 1,
+            was_asked: asked.contains(login),
+            is_attack: is_attack(login),
+        });
+        if event.is_question() {
+            asked.insert(login);
+        }
+    }
+    (all, logins)
+}
+
+impl LessonEvent<'_> {
+    fn shows(&self, condition: &Condition) -> bool {
+        fn is<T: PartialEq>(wanted: Option<T>, found: T) -> bool {
+            wanted.is_none_or(|wanted| wanted == found)
+        }
+        let Self { event, meaning, .. } = self;
+        let has_fact = match condition.fact {
+            Fact::SignedIn => matches!(meaning.outcome(), Some(Outcome::SignedIn(_))),
+            fact => meaning.fact == fact,
+        };
+        has_fact
+            && is(condition.nth, self.nth)
+            && is(condition.was_asked, self.was_asked)
+            && is(
+                condition.rule.as_ref().map(|it| Some(it.0.id())),
+                event.rule,
+            )
+            && is(condition.error.as_ref().map(Some), meaning.subject.as_ref())
+            && is(condition.operation.as_ref(), &event.operation)
+            && is(condition.fault.as_deref().map(Some), event.fault)
+    }
+}
+
+/// The state of the stack, as far as a tick or a page asks about it.
+#[derive(Debug)]
+pub(crate) struct StackState {
+    pub(crate) armed: Vec<ArmedFault>,
+    /// The misbehaviours that are planned.
+    pub(crate) planned: Vec<Preparation>,
+    /// The time in Unix milliseconds.
+    pub(crate) now_ms: i64,
+    /// The relay guard of the demo's project.
+    pub(crate) relay_guard: RelayGuard,
+}
+
+impl StackState {
+    /// Whether the stack is prepared, `last_at` being the time of the step before.
+    fn is(&self, preparation: &Preparation, last_at: Option<i64>) -> bool {
+        match preparation {
+            Preparation::Fault { operation, fault } => {
+                let mut armed = self.armed.iter();
+                armed.any(|it| it.operation == operation && it.fault == fault)
+            }
+            Preparation::Misbehaviour { .. } => self.planned.contains(preparation),
+            Preparation::Advance { seconds } => {
+                last_at.is_some_and(|at| self.now_ms - at >= i64::from(*seconds) * 1000)
+            }
+        }
+    }
+}
 
 /// The progress of a student.
 pub(crate) struct Progress<'f, 'e> {
@@ -19,7 +189,7 @@ pub(crate) struct Progress<'f, 'e> {
 pub(crate) enum Done<'f, 'e> {
     No,
     Yes,
-    By(&'f Fact<'e>),
+    By(&'f LessonEvent<'e>),
 }
 
 impl Done<'_, '_> {
@@ -29,16 +199,16 @@ impl Done<'_, '_> {
 }
 
 impl<'f, 'e> Progress<'f, 'e> {
-    /// The progress by `facts`, in which the `logins` started. `chosen` is the login that
+    /// The progress by `events`, in which the `logins` started. `chosen` is the login that
     /// the student chose, if the lesson is about one.
     pub(super) fn new(
         lesson: &Lesson,
-        facts: &'f [Fact<'e>],
+        events: &'f [LessonEvent<'e>],
         logins: &[&'e str],
         chosen: Option<&str>,
         stack: &StackState,
     ) -> Self {
-        let of = |login: Option<&'e str>| Self::of_login(lesson, facts, login, stack);
+        let of = |login: Option<&'e str>| Self::of_login(lesson, events, login, stack);
         if lesson.scope != Scope::OneLogin {
             return of(None);
         }
@@ -53,50 +223,63 @@ impl<'f, 'e> Progress<'f, 'e> {
 
     fn of_login(
         lesson: &Lesson,
-        facts: &'f [Fact<'e>],
+        events: &'f [LessonEvent<'e>],
         login: Option<&'e str>,
         stack: &StackState,
     ) -> Self {
-        let counts = |fact: &&Fact<'_>| match lesson.scope {
-            Scope::OneLogin => fact.event.login.as_deref() == login,
-            Scope::Logins(most) => fact.nth <= most,
-            Scope::Attacks => fact.is_attack,
+        let counts = |it: &LessonEvent<'_>| match lesson.scope {
+            Scope::OneLogin => it.event.login.as_deref() == login,
+            Scope::Logins(most) => it.nth <= most,
+            Scope::Attacks => it.is_attack,
         };
-        let mut scan = Scan {
-            facts,
-            after: 0,
-            last_at: None,
+        // The event of the last step that one has ticked.
+        let mut last: Option<&LessonEvent<'_>> = None;
+        let find = |tick: &Tick, last: Option<&LessonEvent<'_>>| match tick {
+            Tick::Event(condition) => events.iter().find(|it| {
+                last.is_none_or(|last| it.event.seq > last.event.seq)
+                    && (condition.any_login || counts(it))
+                    && it.shows(condition)
+            }),
+            Tick::Prepared { .. } => None,
         };
+        let own = |tick: &&Tick| !matches!(tick, Tick::Event(it) if it.any_login);
         let mut steps: Vec<Done> = Vec::new();
         for (index, step) in lesson.steps.iter().enumerate() {
+            let next = lesson.steps.get(index + 1).map(|next| &next.tick);
             let done = match &step.tick {
                 // Nothing counts before the steps above it.
                 _ if steps.last().is_some_and(|done| !done.is_done()) => Done::No,
-                Tick::Event(ticks) => scan.take(|fact| counts(&fact) && ticks(fact)),
-                Tick::AnyLogin(ticks) => scan.take(*ticks),
-                Tick::Prepared(preparation) => {
-                    let next = lesson.steps.get(index + 1).map(|next| &next.tick);
-                    let is_shown = match next {
-                        Some(Tick::Event(ticks)) => {
-                            let shows = |fact: &Fact<'_>| counts(&fact) && ticks(fact);
-                            scan.find(shows).is_some()
-                        }
-                        _ => false,
-                    };
-                    match is_shown || preparation.holds(stack, scan.last_at) {
+                Tick::Prepared { prepared } => {
+                    let is_shown = next.filter(own).and_then(|next| find(next, last));
+                    let last_at = last.map(|last| last.event.at);
+                    match is_shown.is_some() || stack.is(prepared, last_at) {
                         true => Done::Yes,
                         false => Done::No,
                     }
                 }
+                tick => match find(tick, last) {
+                    Some(event) => {
+                        last = Some(event);
+                        Done::By(event)
+                    }
+                    None => Done::No,
+                },
             };
             steps.push(done);
         }
-        let is_complete = steps.iter().all(Done::is_done);
-        let mut scope = facts.iter().filter(counts);
-        let missed = lesson.missed.as_ref().filter(|_| !is_complete);
+        // A later step that happened before the first one that is not done.
+        let missing = steps.iter().position(|done| !done.is_done());
+        let out_of_order = missing.and_then(|missing| {
+            let mut later = (missing + 1)..lesson.steps.len();
+            let is_early = |tick: &Tick| own(&tick) && find(tick, last).is_some();
+            let early = later.find(|index| is_early(&lesson.steps[*index].tick))?;
+            Some((missing + 1, early + 1))
+        });
+        let missed = lesson.missed.as_ref().filter(|_| missing.is_some());
+        let mut scope = events.iter().filter(|it| counts(it));
         Self {
-            out_of_order: out_of_order(lesson, &steps, &scan, &counts),
-            is_missed: missed.is_some_and(|missed| scope.any(|fact| (missed.shows)(fact))),
+            out_of_order,
+            is_missed: missed.is_some_and(|missed| scope.any(|it| it.shows(&missed.shows))),
             steps,
             login,
         }
@@ -112,45 +295,4 @@ impl<'f, 'e> Progress<'f, 'e> {
     pub(crate) fn is_complete(&self) -> bool {
         self.steps.iter().all(Done::is_done)
     }
-}
-
-/// A scan of the facts, from the event of one step to that of the next.
-struct Scan<'f, 'e> {
-    facts: &'f [Fact<'e>],
-    /// The sequence number of the last step's event.
-    after: u64,
-    /// The time of that event.
-    last_at: Option<i64>,
-}
-
-impl<'f, 'e> Scan<'f, 'e> {
-    fn find(&self, ticks: impl Fn(&Fact<'e>) -> bool) -> Option<&'f Fact<'e>> {
-        let mut later = self.facts.iter().filter(|fact| fact.event.seq > self.after);
-        later.find(|fact| ticks(fact))
-    }
-
-    fn take(&mut self, ticks: impl Fn(&Fact<'e>) -> bool) -> Done<'f, 'e> {
-        let Some(fact) = self.find(ticks) else {
-            return Done::No;
-        };
-        self.after = fact.event.seq;
-        self.last_at = Some(fact.event.at);
-        Done::By(fact)
-    }
-}
-
-/// A later step that happened before the first one that is not done.
-fn out_of_order(
-    lesson: &Lesson,
-    steps: &[Done<'_, '_>],
-    scan: &Scan<'_, '_>,
-    counts: &dyn Fn(&&Fact<'_>) -> bool,
-) -> Option<(usize, usize)> {
-    let missing = steps.iter().position(|done| !done.is_done())?;
-    let mut later = lesson.steps.iter().enumerate().skip(missing + 1);
-    let early = later.find(|(_, step)| match &step.tick {
-        Tick::Event(ticks) => scan.find(|fact| counts(&fact) && ticks(fact)).is_some(),
-        _ => false,
-    });
-    early.map(|(index, _)| (missing + 1, index + 1))
 }

@@ -1,10 +1,9 @@
 //! The steps of a lesson, as its page shows them.
 
-use super::fact::Fact;
-use super::lesson::{Action, Preparation, Step};
-use super::progress::Done;
+use super::lesson::{Action, Preparation, Step, Tick};
+use super::progress::{Done, LessonEvent};
 use crate::event_log::EventSource;
-use crate::login_status::LoginFlow;
+use crate::facts::LoginFlow;
 use crate::runtime::StackRuntime;
 
 /// One step on the page.
@@ -68,7 +67,7 @@ impl StepView {
     /// A step before the lesson has begun.
     pub(super) fn idle(step: &'static Step) -> Self {
         Self {
-            text: pieces(step.text),
+            text: pieces(&step.text),
             is_done: false,
             is_current: false,
             actions: Vec::new(),
@@ -77,123 +76,114 @@ impl StepView {
         }
     }
 
-    /// A step whose state is `done`; `facts` are all of the lesson.
+    /// A step whose state is `done`; `events` are all of the lesson.
     pub(super) fn new(
         step: &'static Step,
         done: &Done<'_, '_>,
         before: Option<&Done<'_, '_>>,
-        facts: &[Fact<'_>],
+        events: &[LessonEvent<'_>],
         runtime: &StackRuntime,
     ) -> Self {
-        let is_current = !done.is_done() && before.is_none_or(Done::is_done);
-        let actions = step.actions.iter();
-        let actions =
-            actions.filter_map(|action| view(*action, is_current, before, facts, runtime));
-        let call = match done {
-            Done::By(fact) => call(fact),
-            Done::Yes | Done::No => None,
+        let is_done = done.is_done();
+        let is_current = !is_done && before.is_none_or(Done::is_done);
+        // Buttons are there while their step is the current one, links and the attacker's
+        // buttons always.
+        let prepare = match &step.tick {
+            Tick::Prepared { prepared } if is_current => Some(prepare(prepared)),
+            _ => None,
         };
+        let actions = step.actions.iter().filter_map(|action| match *action {
+            Action::Demo => link_to_demo(runtime),
+            Action::Attack(flow) => Some(attack(flow)),
+            Action::SendAgain => is_current.then(|| send_again(before, events, runtime)),
+        });
         Self {
-            is_done: done.is_done(),
+            is_done,
             is_current,
-            actions: actions.collect(),
-            seen: match done.is_done() {
-                true => pieces(step.seen),
+            actions: prepare.into_iter().chain(actions).collect(),
+            seen: match is_done {
+                true => pieces(&step.seen),
                 false => Vec::new(),
             },
-            call,
+            call: match done {
+                Done::By(by) => by
+                    .event
+                    .login
+                    .as_deref()
+                    .map(|login| format!("/logins/{login}?call={}", by.event.request_id)),
+                Done::Yes | Done::No => None,
+            },
             ..Self::idle(step)
         }
     }
 }
 
-/// The page of the call that ticked a step.
-fn call(fact: &Fact<'_>) -> Option<String> {
-    let login = fact.event.login.as_deref()?;
-    Some(format!("/logins/{login}?call={}", fact.event.request_id))
+fn link_to_demo(runtime: &StackRuntime) -> Option<ActionView> {
+    Some(ActionView::Link {
+        href: runtime.urls.consumer.clone()?,
+        label: "Open the demo",
+    })
 }
 
-/// The link or the button of an action. Buttons are there while their step is the current
-/// one, links and the attacker's buttons always.
-fn view(
-    action: Action,
-    is_current: bool,
-    before: Option<&Done<'_, '_>>,
-    facts: &[Fact<'_>],
-    runtime: &StackRuntime,
-) -> Option<ActionView> {
-    match action {
-        Action::Demo => Some(ActionView::Link {
-            href: runtime.urls.consumer.clone()?,
-            label: "Open the demo",
-        }),
-        Action::Attack(flow) => Some(ActionView::Form {
-            path: "/do/attack",
-            fields: vec![(
-                "flow",
-                match flow {
-                    LoginFlow::Clean => "clean",
-                    LoginFlow::Legacy => "legacy",
-                }
-                .to_owned(),
-            )],
-            label: match flow {
-                LoginFlow::Clean => "Start a login as the attacker",
-                LoginFlow::Legacy => "Start a legacy login as the attacker",
-            }
-            .to_owned(),
-        }),
-        Action::Prepare(preparation) => is_current.then(|| form(preparation)),
-        Action::SendAgain => is_current.then(|| send_again(before, facts, runtime)),
+fn form(
+    path: &'static str,
+    fields: &[(&'static str, &str)],
+    label: impl Into<String>,
+) -> ActionView {
+    let fields = fields.iter();
+    ActionView::Form {
+        path,
+        fields: fields
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect(),
+        label: label.into(),
     }
 }
 
-fn form(preparation: Preparation) -> ActionView {
+fn attack(flow: LoginFlow) -> ActionView {
+    let (name, label) = match flow {
+        LoginFlow::Clean => ("clean", "Start a login as the attacker"),
+        LoginFlow::Legacy => ("legacy", "Start a legacy login as the attacker"),
+    };
+    form("/do/attack", &[("flow", name)], label)
+}
+
+fn prepare(preparation: &Preparation) -> ActionView {
     match preparation {
-        Preparation::Fault { operation, fault } => ActionView::Form {
-            path: "/do/strike",
-            fields: vec![
-                ("operation", operation.to_owned()),
-                ("fault", fault.name().to_owned()),
-            ],
-            label: "Lose the next answer".to_owned(),
-        },
-        Preparation::Misbehaviour { provider, name } => ActionView::Form {
-            path: "/do/misbehave",
-            fields: vec![
-                ("provider", provider.to_string()),
-                ("misbehaviour", name.to_string()),
-            ],
-            label: format!("Plan {name}"),
-        },
-        Preparation::Advance { seconds } => ActionView::Form {
-            path: "/do/advance",
-            fields: vec![("seconds", seconds.to_string())],
-            label: format!("+{seconds} s"),
-        },
+        Preparation::Fault { operation, fault } => form(
+            "/do/strike",
+            &[("operation", operation), ("fault", fault)],
+            "Lose the next answer",
+        ),
+        Preparation::Misbehaviour { provider, name } => form(
+            "/do/misbehave",
+            &[("provider", provider), ("misbehaviour", name)],
+            format!("Plan {name}"),
+        ),
+        Preparation::Advance { seconds } => form(
+            "/do/advance",
+            &[("seconds", &seconds.to_string())],
+            format!("+{seconds} s"),
+        ),
     }
 }
 
 /// The button that sends the call of the step before again.
 fn send_again(
     before: Option<&Done<'_, '_>>,
-    facts: &[Fact<'_>],
+    events: &[LessonEvent<'_>],
     runtime: &StackRuntime,
 ) -> ActionView {
     let Some(Done::By(read)) = before else {
         return ActionView::Missing("The button appears once there is a call to send again.");
     };
-    let request_id = &read.event.request_id;
-    let mut answered = facts.iter().map(|fact| fact.event);
-    let answered = answered
-        .find(|event| event.request_id == *request_id && event.source == EventSource::Audit);
-    match answered {
-        Some(event) if runtime.event_log().exchange(request_id).is_some() => ActionView::Form {
-            path: "/do/send-again",
-            fields: vec![("call", event.request_id.clone())],
-            label: "Send it again".to_owned(),
-        },
-        _ => ActionView::Missing(
+    let call = &read.event.request_id;
+    let is_answered = events
+        .iter()
+        .any(|it| it.event.request_id == *call && it.event.source == EventSource::Audit);
+    match is_answered && runtime.event_log().exchange(call).is_some() {
+        true => form("/do/send-again", &[("call", call)], "Send it again"),
+        false => ActionView::Missing(
             "This call is no longer kept: the oldest are dropped first. Begin the lesson again.",
         ),
     }

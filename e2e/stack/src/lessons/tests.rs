@@ -3,16 +3,12 @@
 use broker::relay::RelayGuard;
 use serde_json::{Value, json};
 
-use super::catalogue::LESSONS;
-use super::fact::facts;
-use super::lesson::{Lesson, StackState};
-use super::progress::{Done, Progress};
-use super::run::{Beginning, LessonRun};
+use super::lesson::{LESSONS, Lesson, Preparation};
+use super::progress::{Beginning, Done, LessonRun, Progress, StackState, lesson_events};
 use super::step_view::{Piece, pieces};
 use crate::event_log::EventLog;
 use crate::event_log::tests::events;
 use crate::faults::{Fault, FaultInjection, Faults};
-use crate::inspector::{Answers, RedirectTarget};
 
 /// What happens in a lesson: a script of events, and the bodies of their answers.
 #[derive(Default)]
@@ -20,20 +16,9 @@ struct Story {
     script: String,
     bodies: Vec<Value>,
     faults: Faults,
-    planned: Vec<(&'static str, &'static str)>,
+    planned: Vec<Preparation>,
     now_ms: i64,
     attacks: Vec<&'static str>,
-}
-
-impl Answers for Story {
-    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
-        None
-    }
-
-    fn body(&self, request_id: &str) -> Option<Value> {
-        let index: usize = request_id.parse().ok()?;
-        self.bodies.get(index).cloned()
-    }
 }
 
 impl Story {
@@ -103,14 +88,15 @@ impl Story {
     ) -> T {
         let is_attack = |login: &str| self.attacks.contains(&login);
         let events = events(&self.script);
-        let (facts, logins) = facts(&events, self, &is_attack);
+        let body = |id: &str| self.bodies.get(id.parse::<usize>().ok()?).cloned();
+        let (events, logins) = lesson_events(&events, &body, &is_attack);
         let stack = StackState {
             armed: self.faults.armed(),
             planned: self.planned.clone(),
             now_ms: self.now_ms,
             relay_guard: RelayGuard::Auto,
         };
-        let progress = Progress::new(lesson_of(lesson), &facts, &logins, chosen, &stack);
+        let progress = Progress::new(lesson_of(lesson), &events, &logins, chosen, &stack);
         read(&progress)
     }
 
@@ -130,9 +116,12 @@ fn lesson_of(id: &str) -> &'static Lesson {
 
 #[test]
 fn every_mark_in_the_text_of_a_lesson_has_its_end() {
-    for lesson in &LESSONS {
-        let texts = lesson.steps.iter().flat_map(|step| [step.text, step.seen]);
-        for text in texts.chain(lesson.closing.iter().copied()) {
+    for lesson in LESSONS.iter() {
+        let texts = lesson
+            .steps
+            .iter()
+            .flat_map(|step| [&step.text, &step.seen]);
+        for text in texts.chain(&lesson.closing) {
             for mark in ['*', '`'] {
                 assert_eq!(text.matches(mark).count() % 2, 0, "{text}");
             }
@@ -252,7 +241,10 @@ fn a_planned_failure_is_ticked_before_and_after_it_happens() {
         ("forged-id-token", "bad_signature", forged),
     ] {
         let mut story = Story::default();
-        story.planned.push(("google", name));
+        story.planned.push(Preparation::Misbehaviour {
+            provider: "google".to_owned(),
+            name: name.to_owned(),
+        });
         story = story.play(lesson, &[("", "✓··")]);
         story.planned.clear();
         story.play(lesson, &[("", "···"), (what, "✓✓✓")]);

@@ -20,8 +20,7 @@ use super::delivery::{DeliveredBody, Delivery, ReadyAnswer};
 use super::headers::{check, drop_hop_by_hop};
 use super::slow::{dripping, endless};
 use super::state::ProxyState;
-use super::target::Target;
-use super::upstream_conn::UpstreamConn;
+use super::upstream_conn::{Target, UpstreamConn};
 use crate::event_log::{
     LoggedEvent, ProxyEvent, RecordedExchange, RecordedRequest, RecordedResponse,
 };

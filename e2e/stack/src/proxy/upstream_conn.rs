@@ -1,7 +1,8 @@
-//! The connection to the broker that belongs to one client connection.
+//! The connection to the current broker that belongs to one client connection.
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use hyper::client::conn::http1::{Builder as Client, SendRequest};
 use hyper::header::{HOST, HeaderValue};
@@ -12,7 +13,6 @@ use tokio::sync::Mutex;
 
 use super::body::ForwardedBody;
 use super::headers::MAX_HEADERS;
-use super::target::Target;
 
 type SendError = Box<dyn Error + Send + Sync>;
 
@@ -87,4 +87,22 @@ async fn connect(target: SocketAddr) -> Result<SendRequest<ForwardedBody>, SendE
         .await?;
     tokio::spawn(connection);
     Ok(sender)
+}
+
+/// The address of the current broker. Clones change together.
+#[derive(Debug, Clone)]
+pub(super) struct Target(Arc<RwLock<SocketAddr>>);
+
+impl Target {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self(Arc::new(RwLock::new(address)))
+    }
+
+    pub(super) fn get(&self) -> SocketAddr {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set(&self, address: SocketAddr) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = address;
+    }
 }

@@ -12,9 +12,8 @@ use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
 
-use super::reach::Reach;
+use super::reach::{Reach, ServerUrls, own_origin};
 use super::server::ServerHandle;
-use super::urls::{ServerUrls, own_origin};
 use crate::event_log::LoggedEvent;
 use crate::projects::ProjectRegistry;
 use crate::proxy::ProxyState;

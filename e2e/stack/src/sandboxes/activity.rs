@@ -1,5 +1,6 @@
-//! The calls to the control address of a sandbox, whose end is counted from the end of the
-//! last one.
+//! What the control address of a sandbox has of its own: it records its calls, because the end
+//! of the sandbox is counted from the end of the last one, and it refers to the stack for more
+//! sandboxes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -8,7 +9,10 @@ use std::time::Duration;
 use broker::clock::Clock;
 use broker::model::UnixMs;
 use rocket::fairing::{Fairing, Info, Kind};
-use rocket::{Data, Request};
+use rocket::{Build, Data, Request, Rocket, State, get, post, routes};
+
+use crate::control_error::ControlError;
+use crate::runtime::StackRuntime;
 
 /// The time at which the last call ended, and the lifetime that begins with it.
 pub(super) struct Activity {
@@ -63,7 +67,7 @@ impl Activity {
 }
 
 /// Records each call to the control address that it is attached to.
-pub(super) struct RecordCalls(pub(super) Arc<Activity>);
+struct RecordCalls(Arc<Activity>);
 
 #[rocket::async_trait]
 impl Fairing for RecordCalls {
@@ -78,6 +82,31 @@ impl Fairing for RecordCalls {
         // Rocket keeps the request until the last byte of its answer is sent.
         request.local_cache(|| OpenCall::begin(self.0.clone()));
     }
+}
+
+/// Adds both to the control address of a sandbox.
+pub(super) fn attach(server: Rocket<Build>, activity: Arc<Activity>) -> Rocket<Build> {
+    server
+        .attach(RecordCalls(activity))
+        .mount("/api/sandboxes", routes![nested, nested_start])
+}
+
+#[get("/<_..>")]
+fn nested(runtime: &State<Arc<StackRuntime>>) -> ControlError {
+    refer_to_stack(runtime)
+}
+
+#[post("/<_..>")]
+fn nested_start(runtime: &State<Arc<StackRuntime>>) -> ControlError {
+    refer_to_stack(runtime)
+}
+
+fn refer_to_stack(runtime: &StackRuntime) -> ControlError {
+    let stack = runtime.own_sandbox.as_ref().map(|own| &own.stack_control);
+    ControlError::not_found(format!(
+        "a sandbox has no sandboxes of its own: call the stack, at {}/api/sandboxes",
+        stack.map_or("its control address", String::as_str)
+    ))
 }
 
 #[cfg(test)]

@@ -5,32 +5,32 @@ use std::sync::Arc;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::Json;
-use rocket::{Build, Rocket, State, delete, get, post, routes};
+use rocket::{Build, Rocket, State, delete, get, post};
 
-use super::activity::{Activity, RecordCalls};
 use super::plan::NewSandbox;
 use super::{SandboxInfo, Sandboxes};
-use crate::control::JsonBody;
+use crate::control::{SandboxCalls, calls};
 use crate::control_error::ControlError;
+use crate::request::JsonBody;
 use crate::runtime::StackRuntime;
 use crate::sandbox_directory::SandboxId;
 
 /// Adds the calls to the control address of a stack.
 pub(crate) fn beside(server: Rocket<Build>, sandboxes: Arc<Sandboxes>) -> Rocket<Build> {
+    let calls = calls! {
+        start, r#"{"name":"checkout","ttl_seconds":900,"consumer":true}"# => "Starts a sandbox: a stack of its own; starts_at and projects are optional, too.";
+        list => "The sandboxes that run.";
+        read => "One of them.";
+        end => "Ends it.";
+    };
+    let routes: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
     server
         .manage(sandboxes)
-        .mount("/api/sandboxes", routes![start, list, read, end])
+        .manage(SandboxCalls(calls))
+        .mount("/", routes)
 }
 
-/// Adds what the control address of a sandbox has: it records its calls, and refers to
-/// the stack.
-pub(super) fn inside(server: Rocket<Build>, activity: Arc<Activity>) -> Rocket<Build> {
-    server
-        .attach(RecordCalls(activity))
-        .mount("/api/sandboxes", routes![nested, nested_start])
-}
-
-#[post("/", data = "<new>")]
+#[post("/api/sandboxes", data = "<new>")]
 async fn start(
     new: JsonBody<NewSandbox>,
     sandboxes: &State<Arc<Sandboxes>>,
@@ -42,18 +42,18 @@ async fn start(
     Ok((Status::Created, Json(started)))
 }
 
-#[get("/")]
+#[get("/api/sandboxes")]
 fn list(sandboxes: &State<Arc<Sandboxes>>) -> Json<Vec<SandboxInfo>> {
     Json(sandboxes.list())
 }
 
-#[get("/<id>")]
+#[get("/api/sandboxes/<id>")]
 fn read(id: &str, sandboxes: &State<Arc<Sandboxes>>) -> Result<Json<SandboxInfo>, ControlError> {
     let found = id.parse().ok().and_then(|id| sandboxes.find(id));
     found.map(Json).ok_or_else(|| not_found(id, sandboxes))
 }
 
-#[delete("/<id>")]
+#[delete("/api/sandboxes/<id>")]
 async fn end(id: &str, sandboxes: &State<Arc<Sandboxes>>) -> Result<NoContent, ControlError> {
     if let Ok(known) = id.parse()
         && sandboxes.end(known).await
@@ -73,22 +73,4 @@ fn not_found(text: &str, sandboxes: &Sandboxes) -> ControlError {
             "there is no such sandbox; GET /api/sandboxes lists those that run",
         ),
     }
-}
-
-#[get("/<_..>")]
-fn nested(runtime: &State<Arc<StackRuntime>>) -> ControlError {
-    refer_to_stack(runtime)
-}
-
-#[post("/<_..>")]
-fn nested_start(runtime: &State<Arc<StackRuntime>>) -> ControlError {
-    refer_to_stack(runtime)
-}
-
-fn refer_to_stack(runtime: &StackRuntime) -> ControlError {
-    let stack = runtime.own_sandbox.as_ref().map(|own| &own.stack_control);
-    ControlError::not_found(format!(
-        "a sandbox has no sandboxes of its own: call the stack, at {}/api/sandboxes",
-        stack.map_or("its control address", String::as_str)
-    ))
 }

@@ -1,19 +1,21 @@
 "use strict";
 
-// The server renders the pages. This script loads the page again when an event arrives
-// and replaces the parts that have changed, so that the reader need not reload it.
+// The server renders the pages. This script loads a page again when an event arrives and
+// replaces the parts that have changed, so that the reader need not reload it. A page works
+// without it.
 
-const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange"];
-const main = document.getElementById("main");
+/** The ids of the parts that change. Each page has some of them, and not all at all times. */
+const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange", "lesson", "present"];
 const news = document.getElementById("news");
+const isInspector = Boolean(document.querySelector("main.inspector"));
 
-/** The last version of each live part from the server; the script marks the page's own copy. */
+/** The last version of each part from the server; the script marks the page's own copy. */
 const rendered = new Map(LIVE.map((id) => [id, document.getElementById(id)?.outerHTML]));
 
 let requests = 0;
 
 function announce(text) {
-  news.textContent = text;
+  if (news) news.textContent = text;
 }
 
 /** Loads the page at `url`, or the page after a form's `request`; null after an error. */
@@ -21,7 +23,7 @@ async function load(url, request) {
   try {
     const response = await fetch(url, request);
     if (response.headers.get("Content-Type")?.startsWith("text/html")) {
-      return { url: response.url, body: await response.text() };
+      return { url: request ? response.url : new URL(url, location).href, body: await response.text() };
     }
     announce(`This was refused: ${(await response.json()).message}`);
   } catch {
@@ -51,21 +53,42 @@ function replace(id, fresh) {
   if (!fresh) {
     old?.remove();
   } else if (!old) {
-    main.append(fresh);
+    document.getElementById("main").append(fresh);
   } else {
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-    const isSame = id === "sequence" && isSameLogin(old, fresh);
-    if (isSame) markNew(old, fresh);
+    const afterwards = COMPARE[id]?.(old, fresh);
     old.replaceWith(fresh);
-    if (id === "sequence") scrollToEnd(isSame);
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    afterwards?.();
+    const target = focused && (document.getElementById(focused) ?? (id === "lesson" && document.getElementById("main")));
+    if (target) target.focus({ preventScroll: true });
   }
 }
 
-function isSameLogin(old, fresh) {
-  const [before, after] = [old, fresh].map((part) => part.querySelector("#login-id")?.textContent);
-  return before === after;
-}
+/** What to do about a part that has changed: before it is replaced, and afterwards. */
+const COMPARE = {
+  sequence(old, fresh) {
+    const [before, after] = [old, fresh].map((part) => part.querySelector("#login-id")?.textContent);
+    const isSame = before === after;
+    if (isSame) markNew(old, fresh);
+    return () => scrollToEnd(isSame);
+  },
+  lesson(old, fresh) {
+    const isNew = (step) => step.matches(".done") && !old.querySelector(`#${step.id}.done`);
+    const done = [...fresh.querySelectorAll(".step")].filter(isNew);
+    const isComplete = done.length > 0 && !fresh.querySelector(".step:not(.done)");
+    for (const details of fresh.querySelectorAll("details")) {
+      details.open = Boolean(old.querySelector("#closing details[open]"));
+    }
+    if (isComplete) {
+      announce("All steps are done.");
+    } else if (done.length > 0) {
+      announce(`Done: step ${done.map((step) => step.id.slice("step-".length)).join(", ")}.`);
+    }
+  },
+  present() {
+    return () => document.querySelector(".sentence")?.scrollIntoView({ block: "end" });
+  },
+};
 
 /** Marks the arrows that the old sequence does not have. */
 function markNew(old, fresh) {
@@ -88,7 +111,7 @@ function scrollToChosen() {
   chosen.find((it) => it.getClientRects().length > 0)?.scrollIntoView({ block: "nearest" });
 }
 
-// Links within the page: logins, arrows, Close.
+// Links that stay on the page: logins, arrows, Close, Check again.
 
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-choose]");
@@ -106,8 +129,21 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+/** The links that keys press: those of the presenter, and Close. */
+const KEYS = {
+  ArrowRight: "after", PageDown: "after", " ": "after",
+  ArrowLeft: "before", PageUp: "before",
+  Escape: "leave",
+};
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.getElementById("close")?.click();
+  const isPresenter = document.getElementById("present");
+  if (!isPresenter || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const id = KEYS[event.key];
+  if (!id) return;
+  event.preventDefault();
+  document.getElementById(id)?.click();
 });
 
 addEventListener("popstate", () => show(location.href));
@@ -131,7 +167,7 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Without this script a form reloads the page; with it, the page stays.
+// Without this script a form loads the page again; with it, the page stays.
 
 let isSending = false;
 
@@ -144,11 +180,12 @@ document.addEventListener("submit", async (event) => {
   const isShown = await show(form.action, request);
   isSending = false;
   if (!isShown) return;
-  announce(form.dataset.message);
+  if (form.dataset.message) announce(form.dataset.message);
   form.closest(".really")?.removeAttribute("open");
 });
 
-// Events, as they happen.
+// Events, as they happen. A browser opens six connections to one address at most. A hidden
+// page, in another tab or behind the back button, must not keep one of them.
 
 let timer;
 
@@ -158,12 +195,38 @@ function showSoon() {
   timer = setTimeout(() => (isSending ? showSoon() : show(location.href)), 120);
 }
 
-function onEvent(event) {
-  announce(describe(event));
-  showSoon();
+let lastSeq = Number(document.querySelector("[data-seq]").dataset.seq);
+let stream = null;
+
+function openStream() {
+  if (stream) return;
+  stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
+  stream.addEventListener("message", (message) => {
+    const event = JSON.parse(message.data);
+    // After a lost connection the stream starts again from its first address.
+    if (event.seq <= lastSeq) return;
+    lastSeq = event.seq;
+    if (isInspector) announce(describe(event));
+    showSoon();
+  });
 }
 
-followEvents(Number(main.dataset.seq), onEvent, showSoon);
+function closeStream() {
+  stream?.close();
+  stream = null;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return closeStream();
+  openStream();
+  showSoon();
+});
+addEventListener("pagehide", closeStream);
+addEventListener("pageshow", (event) => {
+  if (document.hidden) return;
+  openStream();
+  if (event.persisted) showSoon();
+});
 
 function describe(event) {
   const end = event.fault ? `fault ${event.fault}` : event.resend ? "sent again" : event.status ?? "no answer";
@@ -171,23 +234,30 @@ function describe(event) {
   return `${event.from} to ${event.to}, ${event.operation}: ${end}${rule}.`;
 }
 
-// The clock flows, and another client may advance or reset it.
+// The clock flows between two loads, and the time that is left passes.
 
-let clock = { now: 0, since: 0, shown: null };
+const shownSince = new WeakMap();
 
-/** The time of the stack, as far as the page knows it. */
-const nowMs = () => clock.now + performance.now() - clock.since;
+/** The milliseconds since the script first saw `element`, which a load replaces. */
+function ageMs(element) {
+  if (!shownSince.has(element)) shownSince.set(element, performance.now());
+  return performance.now() - shownSince.get(element);
+}
 
 setInterval(() => {
   const time = document.getElementById("time");
-  if (clock.shown !== time) clock = { now: Number(time.dataset.now), since: performance.now(), shown: time };
-  time.textContent = new Date(nowMs()).toISOString().slice(11, 19);
+  if (time) {
+    const now = Number(time.dataset.now) + ageMs(time);
+    time.textContent = new Date(now).toISOString().slice(11, 19);
+  }
   for (const left of document.querySelectorAll("[data-expires]")) {
-    const seconds = Math.max(0, Math.floor((Number(left.dataset.expires) - nowMs()) / 1000));
+    left.dataset.left ??= left.textContent.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+    const seconds = Math.max(0, Math.floor(left.dataset.left - ageMs(left) / 1000));
     left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   }
 }, 250);
 
+// Another client may advance or reset the clock, of which no event tells.
 setInterval(() => {
-  if (document.visibilityState === "visible") showSoon();
+  if (isInspector && document.visibilityState === "visible") showSoon();
 }, 5000);

@@ -1,10 +1,11 @@
-//! Texts for times, statuses, steps and states.
+//! Texts for times, statuses, steps and states, and words of a shell.
 
 use broker::audit::Step;
 use hyper::StatusCode;
 use rocket::time::OffsetDateTime;
 
-use crate::login_status::{LoginFlow, LoginState};
+use crate::facts::LoginFlow;
+use crate::login_status::LoginState;
 
 /// A duration in its two largest units: `8 minutes`, `1 hour 5 minutes`.
 pub(crate) fn duration(ms: i64) -> String {
@@ -148,6 +149,17 @@ pub(crate) fn provider(name: Option<&str>) -> &'static str {
         Some("github") => "GitHub",
         _ => "Provider",
     }
+}
+
+/// `text` as one word that a shell takes as it is: in single quotes, where a POSIX shell
+/// reads nothing, not even its history. A single quote stands outside of them, escaped, and
+/// so does a backslash, which fish reads within them.
+pub(crate) fn quoted(text: &str) -> String {
+    let escape = |character| match character {
+        '\'' | '\\' => format!("'\\{character}'"),
+        other => other.to_string(),
+    };
+    format!("'{}'", text.chars().map(escape).collect::<String>())
 }
 
 #[cfg(test)]

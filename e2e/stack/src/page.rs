@@ -1,7 +1,31 @@
-//! The header of every page: the way to the other pages, and to the other sandboxes.
+//! What the pages of the control address have in common: their header, with the way to the
+//! other pages and to the other sandboxes, and how they are answered.
+
+use askama::Template;
+use rocket::http::{ContentType, Status};
+use rocket::response::content::RawHtml;
 
 use crate::runtime::StackRuntime;
 use crate::sandbox_directory::SandboxLink;
+
+/// A page with its status.
+pub(crate) type PageResponse = (Status, RawHtml<String>);
+
+/// A style sheet, script or picture, which is compiled into the program.
+pub(crate) type Asset = (ContentType, &'static str);
+
+/// The page that `template` makes.
+pub(crate) fn html(template: &impl Template) -> RawHtml<String> {
+    RawHtml(template.render().expect("the template only writes strings"))
+}
+
+/// 404 if the page is about something that does not exist.
+pub(crate) fn found(is_known: bool) -> Status {
+    match is_known {
+        true => Status::Ok,
+        false => Status::NotFound,
+    }
+}
 
 /// The links of a header.
 pub(crate) struct PageHeader {

@@ -1,7 +1,12 @@
-//! The JSON body of a control call.
+//! What the handlers of the control address take of a request: its JSON body, or the page that
+//! its form is on.
 
 use rocket::Request;
 use rocket::data::{self, Data, FromData, ToByteUnit as _};
+use rocket::http::ext::IntoOwned as _;
+use rocket::http::uri::Origin;
+use rocket::request::{FromRequest, Outcome};
+use rocket::response::Redirect;
 use rocket::serde::DeserializeOwned;
 
 use crate::control_error::ControlError;
@@ -80,4 +85,47 @@ fn is_beyond_64_bits(number: &str) -> bool {
     number
         .parse()
         .is_ok_and(|number: f64| number.abs() >= 2f64.powi(63))
+}
+
+/// The answer to a form: back to its page.
+pub(crate) type RedirectBack = Result<Redirect, ControlError>;
+
+/// The path of the page that a form is on, from its `Referer`.
+pub(crate) struct ReturnPath<'r>(Option<Origin<'r>>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for ReturnPath<'r> {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        // The guard has checked that the origin is our own. Only the path is used.
+        let referer = request.headers().get_one("Referer");
+        let origin = request.headers().get_one("Origin").unwrap_or_default();
+        let path = referer.and_then(|it| it.strip_prefix(origin));
+        let path = path.filter(|it| !it.starts_with("//"));
+        // A program can send any Referer, also one that is no URI.
+        Outcome::Success(ReturnPath(path.and_then(|it| Origin::parse(it).ok())))
+    }
+}
+
+impl ReturnPath<'_> {
+    /// Redirects to the page with another exchange open, if it was a page with one.
+    pub(crate) fn redirect_to_call(self, call: Option<&str>) -> RedirectBack {
+        let (Some(page), Some(call)) = (&self.0, call) else {
+            return self.redirect();
+        };
+        let shows_calls = page
+            .query()
+            .is_some_and(|query| query.as_str().starts_with("call="));
+        if !shows_calls {
+            return self.redirect();
+        }
+        let url = Origin::parse_owned(format!("{}?call={call}", page.path()));
+        Ok(url.map_or_else(|_| Redirect::to("/"), Redirect::to))
+    }
+
+    pub(crate) fn redirect(self) -> RedirectBack {
+        let page = self.0.map(Origin::into_owned);
+        Ok(page.map_or_else(|| Redirect::to("/"), Redirect::to))
+    }
 }

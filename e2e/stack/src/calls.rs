@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use crate::event_log::{EventSource, LoggedEvent};
+use crate::facts::Call;
+use crate::faults::Fault;
 
 /// A call, or a resend, in the order of their first events.
 pub(crate) enum CallOrResend<'e> {
@@ -72,13 +74,12 @@ impl<'e> CallEvents<'e> {
         format!("c{}", self.seq)
     }
 
-    pub(crate) fn operation(&self) -> Option<&'e str> {
-        let event = self.answered.or(self.faulted)?;
-        Some(&event.operation)
+    pub(crate) fn call(&self) -> Option<Call> {
+        self.answered.or(self.faulted).map(Call::of)
     }
 
-    pub(crate) fn fault(&self) -> Option<&'static str> {
-        self.faulted.and_then(|event| event.fault)
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.faulted.and_then(LoggedEvent::fault)
     }
 
     pub(crate) fn started_at(&self) -> i64 {

@@ -1,0 +1,441 @@
+//! What each message of a login means, decided once from its event: the diagram and its
+//! sentences, the demo's panel, the lessons and the attacker's desk read the tables here.
+//!
+//! The events contain what the broker and the proxy saw. What a browser does at the
+//! consumer and at the provider is inferred from the calls that follow.
+
+use std::time::Duration;
+
+use broker::audit::Step;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event_log::{EventLog, EventSource, LoggedEvent};
+use crate::faults::Fault;
+use crate::sources::Place;
+
+/// The style in which a fact is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    /// Inferred from later calls, because neither broker nor proxy sees it.
+    Inferred,
+    /// The user is asked for confirmation.
+    Asked,
+    /// The user is signed in.
+    Succeeded,
+    /// Refused by the broker, or a login that failed.
+    Refused,
+    /// Changed by a fault, or a resend.
+    Faulted,
+}
+
+/// Declares the calls, each with its operation and the sentence about its request.
+macro_rules! operations {
+    ($($call:ident = $operation:literal, $sentence:literal;)+) => {
+        /// A call, by its operation.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Call { $($call,)+ Other }
+
+        impl Call {
+            pub(crate) fn of(event: &LoggedEvent) -> Self {
+                match event.operation.as_str() { $($operation => Self::$call,)+ _ => Self::Other }
+            }
+
+            /// The meaning of its request, for an audience.
+            pub(crate) fn sentence(self) -> &'static str {
+                match self {
+                    $(Self::$call => $sentence,)+
+                    Self::Other => "The broker is called.",
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    StartLogin = "POST /v1/login/session",
+        "The app’s backend registers a login with the broker, under a fresh session key.";
+    Visit = "GET /login/{handle}",
+        "The browser opens the address that the app got from the broker.";
+    Confirm = "POST /login/{handle}/continue",
+        "The user confirms on the broker’s page that they started this sign-in.";
+    Cancel = "POST /login/{handle}/cancel",
+        "The user says on the broker’s page that they did not start this sign-in.";
+    Authorize = "GET /authorize",
+        "The browser brings the app’s request: who asks, a state, and the hash of a secret.";
+    Return = "GET /callback/{provider}",
+        "The browser comes back from the provider, with the provider’s answer for the broker.";
+    ConfirmReturn = "POST /callback/{provider}",
+        "The user answers on the broker’s page whether they started this sign-in.";
+    ReadResult = "POST /v1/login/result",
+        "The app’s backend asks the broker how the login ended.";
+    Redeem = "POST /v1/token",
+        "The app’s backend exchanges the code, with its client secret and the secret behind the hash.";
+    ReadProfile = "GET /v1/profile",
+        "The app’s backend reads the user’s profile with the access token.";
+    Revoke = "POST /v1/revoke",
+        "The app’s backend ends the access token.";
+    Providers = "GET /api/providers",
+        "The app asks which providers are on offer.";
+    Discovery = "GET discovery",
+        "The broker looks up the provider’s addresses.";
+    Keys = "GET keys",
+        "The broker fetches the keys that the provider signs ID tokens with.";
+    UpstreamToken = "POST token",
+        "The broker exchanges the provider’s code for proof of who signed in.";
+}
+
+/// What a fact is called in the diagram, in a sentence and in the demo's panel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Telling {
+    /// The label of its arrow, after the status of an answer; empty for the status alone.
+    pub(crate) words: &'static str,
+    pub(crate) style: Style,
+    /// The meaning, for an audience.
+    pub(crate) sentence: &'static str,
+    /// The line of the panel about an answer that its caller has received, with the place in
+    /// the demo's source. `{provider}`, `{subject}` and `{why}` are filled in.
+    pub(crate) panel: Option<(Place, &'static str)>,
+}
+
+/// Declares the facts, each with how it is told.
+macro_rules! facts {
+    ($($fact:ident = $words:literal, $style:ident, $sentence:literal
+        $(, $place:ident: $panel:literal)?;)+) => {
+        /// A fact: the meaning of a message, or of what the proxy reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(crate) enum Fact { $($fact),+ }
+
+        impl Fact {
+            pub(crate) fn telling(self) -> Telling {
+                match self {
+                    $(Self::$fact => Telling {
+                        words: $words,
+                        style: Style::$style,
+                        sentence: $sentence,
+                        panel: [$((Place::$place, $panel))?].first().copied(),
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+facts! {
+    WantsToSignIn = "wants to sign in", Inferred,
+        "The user presses the sign-in button of the app.";
+    GoesToAddress = "go to authorization_url", Inferred,
+        "The app sends the browser to the broker.";
+    GoesToAuthorize = "go to /authorize", Inferred,
+        "The app sends the browser to the broker.";
+    SignsInThere = "the user signs in", Inferred,
+        "The user signs in at the provider. The app sees nothing of it.";
+    GoesToBroker = "go to the broker's callback", Inferred,
+        "The provider sends the browser back to the broker.";
+    AtCallback = "the callback", Inferred,
+        "The browser goes on.";
+    AtCleanCallback = "callback, no parameters", Inferred,
+        "The browser is back at the app. Its address carries nothing that could be stolen.";
+    AtCallbackWithCode = "callback?code&state", Inferred,
+        "The browser is back at the app, with a code and the state that the app gave it.";
+    AtCallbackWithError = "callback?error&state", Inferred,
+        "The browser is back at the app, with an error and the state that the app gave it.";
+
+    Registered = "authorization_url", Plain,
+        "The broker knows the login now, and returns the address for the browser.",
+        RegisterKey: "We gave it to the broker and got an address for your browser, valid for 600 s.";
+    Asked = "confirmation page", Asked,
+        "The broker asks the user whether they started this sign-in.",
+        StartLogin: "The broker asked whether you started this sign-in{why}.";
+    AskedOnReturn = "confirmation page", Asked,
+        "The broker asks the user whether they started this sign-in.",
+        StartLogin: "The broker asked whether you started this sign-in, because your browser looks different from the one that began, or came from another network.";
+    SentToProvider = "to the provider", Plain,
+        "The broker sends the browser on to the provider.";
+    Confirmed = "to the provider", Plain,
+        "The broker sends the browser on to the provider.";
+    Authorized = "to the provider", Plain,
+        "The broker sends the browser on to the provider.",
+        LegacyAuthorize: "We sent your browser to the broker with the state and a hash of the verifier in the address.";
+    SentBack = "back to the app", Plain,
+        "The broker sends the browser back to the app.";
+    Cancelled = "back to the app", Plain,
+        "The broker sends the browser back to the app.",
+        StartLogin: "You cancelled on the broker’s page, because you had not started this sign-in.";
+    CameBack = "back to the app", Plain,
+        "The broker sends the browser back to the app.",
+        Callback: "Your browser went there, you signed in at {provider}, and it came back with nothing in the address bar.";
+    CameBackWithCode = "back to the app", Plain,
+        "The broker sends the browser back to the app.",
+        LegacyCallback: "You signed in at {provider}, and your browser came back with a code and our state in the address bar.";
+    FailedThere = "back to the app", Plain,
+        "The broker sends the browser back to the app.";
+    Pending = "pending", Plain,
+        "The login has not ended. Nothing was used up, so the app may ask again.",
+        PutBackKey: "We asked for the result, and it was still pending. That costs nothing: we keep the key.";
+    SignedIn = "succeeded", Succeeded,
+        "The login succeeded: the app gets the profile, and this is the only time.",
+        ReadResultOnce: "We asked once for the result and got the profile of {subject}. Ask again, and the answer is 400.";
+    Failed = "failed", Refused,
+        "The login failed, and the app learns why.",
+        ResultOutcome: "We asked once for the result: {subject}. You were not signed in. Ask again, and the answer is 400.";
+    ResultRead = "", Plain,
+        "The broker answers.",
+        ReadResultOnce: "We asked once for the result, and got it.";
+    TokenIssued = "access_token", Plain,
+        "The app gets an access token, in exchange for the code.",
+        LegacyExchange: "We exchanged the code and the verifier for an access token, once.";
+    ProfileRead = "profile", Succeeded,
+        "The app gets the profile.",
+        LegacyProfile: "We read the profile of {subject} with the token.";
+    TokenRevoked = "token revoked", Plain,
+        "The access token has ended.";
+    Refused = "", Plain, "The broker refuses.";
+    Answered = "", Plain, "The broker answers.";
+
+    ProviderAnswered = "", Plain, "The provider answers.";
+    ProviderRefused = "", Refused, "The provider answers.";
+    ProviderSilent = "no answer", Refused, "The provider does not answer.";
+
+    FaultInjected = "", Faulted, "A fault was injected.";
+    Resent = "", Faulted, "The same call is sent again.";
+}
+
+/// The recorded answers behind the events, as far as they are kept, by the `X-Request-Id` of
+/// their exchange.
+pub(crate) trait Answers {
+    /// A JSON body, masked.
+    fn body(&self, request_id: &str) -> Option<Value>;
+
+    /// Whether a redirect leads to the provider.
+    fn leads_to_provider(&self, _request_id: &str) -> Option<bool> {
+        None
+    }
+
+    /// Whether a fault holds the answer at this moment.
+    fn is_held(&self, _request_id: &str) -> bool {
+        false
+    }
+
+    /// The time until the broker had answered.
+    fn took(&self, _request_id: &str) -> Option<Duration> {
+        None
+    }
+}
+
+impl Answers for EventLog {
+    fn body(&self, request_id: &str) -> Option<Value> {
+        self.answer_body(request_id)
+    }
+}
+
+#[cfg(test)]
+impl<F: Fn(&str) -> Option<Value>> Answers for F {
+    fn body(&self, request_id: &str) -> Option<Value> {
+        self(request_id)
+    }
+}
+
+/// The fact that an event shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    pub(crate) fact: Fact,
+    /// The name of the user, the error, or the lifetime that the answer tells.
+    pub(crate) subject: Option<String>,
+}
+
+/// The fact that `event` shows.
+pub(crate) fn meaning(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
+    let plain = |fact| Meaning {
+        fact,
+        subject: None,
+    };
+    match (event.source, event.status) {
+        (EventSource::Proxy, _) if event.resend => plain(Fact::Resent),
+        (EventSource::Proxy, _) => plain(Fact::FaultInjected),
+        (_, None) if event.to != "broker" => plain(Fact::ProviderSilent),
+        (_, Some(..400)) if event.to != "broker" => plain(Fact::ProviderAnswered),
+        _ if event.to != "broker" => plain(Fact::ProviderRefused),
+        (_, Some(303)) if event.from == "browser" => plain(redirect(event, answers)),
+        (_, Some(200)) => answered(event, answers),
+        (_, Some(400..)) => plain(Fact::Refused),
+        _ => plain(Fact::Answered),
+    }
+}
+
+/// The meaning of a redirect. Its target follows from the exchange if that is kept, and from
+/// the event otherwise.
+fn redirect(event: &LoggedEvent, answers: &dyn Answers) -> Fact {
+    let guess = !event.is_return() && event.rule.is_none();
+    let leads_to_provider = answers.leads_to_provider(&event.request_id);
+    match (leads_to_provider.unwrap_or(guess), Call::of(event)) {
+        (true, Call::Confirm) => Fact::Confirmed,
+        (true, Call::Authorize) => Fact::Authorized,
+        (true, _) => Fact::SentToProvider,
+        (false, Call::Cancel) => Fact::Cancelled,
+        (false, Call::Return | Call::ConfirmReturn) => match event.rule {
+            Some(_) => Fact::FailedThere,
+            None if event.has_step(Step::CodeIssued) => Fact::CameBackWithCode,
+            None => Fact::CameBack,
+        },
+        (false, _) => Fact::SentBack,
+    }
+}
+
+/// The meaning of an answer with status 200.
+fn answered(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
+    let body = || answers.body(&event.request_id).unwrap_or_default();
+    let lifetime = |body: Value| {
+        let seconds = body["expires_in"].as_u64();
+        seconds.map(|seconds| format!("valid for {seconds} s"))
+    };
+    let (fact, subject) = match Call::of(event) {
+        Call::StartLogin => (Fact::Registered, lifetime(body())),
+        Call::Visit => (Fact::Asked, None),
+        Call::Return => (Fact::AskedOnReturn, None),
+        Call::ReadResult => result(event, &body()),
+        Call::Redeem => (Fact::TokenIssued, lifetime(body())),
+        Call::ReadProfile => (Fact::ProfileRead, user(&body())),
+        Call::Revoke => (Fact::TokenRevoked, None),
+        _ => (Fact::Answered, None),
+    };
+    Meaning { fact, subject }
+}
+
+fn result(event: &LoggedEvent, body: &Value) -> (Fact, Option<String>) {
+    match body["status"].as_str() {
+        Some("succeeded") => {
+            let user = user(&body["profile"]).unwrap_or_else(|| "a user".to_owned());
+            (Fact::SignedIn, Some(user))
+        }
+        Some("failed") => (Fact::Failed, body["error"].as_str().map(str::to_owned)),
+        None if event.committed => (Fact::ResultRead, None),
+        _ => (Fact::Pending, None),
+    }
+}
+
+/// The text by which a reader knows the user of a profile. Only the subject is never null.
+fn user(profile: &Value) -> Option<String> {
+    let fields = ["name", "username", "email", "providerSubject"];
+    let known = fields.into_iter().find_map(|field| profile[field].as_str());
+    known.map(str::to_owned)
+}
+
+impl Meaning {
+    /// The end of the login that its answer tells the app.
+    pub(crate) fn outcome(&self) -> Option<Outcome<'_>> {
+        let subject = self.subject.as_deref()?;
+        match self.fact {
+            Fact::SignedIn | Fact::ProfileRead => Some(Outcome::SignedIn(subject)),
+            Fact::Failed => Some(Outcome::Failed(subject)),
+            _ => None,
+        }
+    }
+}
+
+/// The end of a login, as its app learns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome<'m> {
+    /// The user with this name, or another text that identifies them, signed in.
+    SignedIn(&'m str),
+    /// The login failed with this error.
+    Failed(&'m str),
+}
+
+impl Fact {
+    /// The fact that follows a redirect: where the browser goes next.
+    pub(crate) fn next_of(self, event: &LoggedEvent) -> Option<Self> {
+        Some(match self {
+            Self::SentToProvider | Self::Confirmed | Self::Authorized => Self::SignsInThere,
+            Self::SentBack | Self::Cancelled => Self::AtCallback,
+            Self::CameBackWithCode => Self::AtCallbackWithCode,
+            Self::CameBack | Self::FailedThere
+                if event.has_step(Step::Completed)
+                    || !event.has_step(Step::UpstreamLoginConsumed) =>
+            {
+                Self::AtCleanCallback
+            }
+            Self::CameBack | Self::FailedThere => Self::AtCallbackWithError,
+            _ => return None,
+        })
+    }
+}
+
+/// The label of an answer that `fault` has changed, and whether the answer arrives.
+pub(crate) fn faulted(label: &str, fault: Fault) -> (String, bool) {
+    match fault {
+        Fault::LoseResponse => (format!("{label}, lost"), false),
+        Fault::Truncate => (format!("{label}, cut in half"), false),
+        Fault::Silence => (format!("{label}, never sent"), false),
+        Fault::Html502 => (format!("a proxy's 502, not {label}"), true),
+        Fault::Html200 => (format!("a foreign 200, not {label}"), true),
+        Fault::Endless => (format!("a 200 without an end, not {label}"), true),
+        Fault::Answer => (format!("another answer, not {label}"), true),
+        Fault::Delay => (format!("{label}, late"), true),
+        Fault::Drip => (format!("{label}, byte by byte"), true),
+        Fault::Refuse | Fault::HoldRequest | Fault::HoldResponse => {
+            (format!("{label}, {}", fault.name()), true)
+        }
+    }
+}
+
+/// One of the two flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginFlow {
+    /// The clean callback flow.
+    Clean,
+    /// The legacy browser authorization.
+    Legacy,
+}
+
+/// The flow of the login that `events` are about, once it is known.
+pub(crate) fn flow<'e>(events: impl IntoIterator<Item = &'e LoggedEvent>) -> Option<LoginFlow> {
+    events.into_iter().find_map(|event| match Call::of(event) {
+        Call::StartLogin | Call::Visit | Call::ReadResult => Some(LoginFlow::Clean),
+        Call::Authorize | Call::Redeem | Call::ReadProfile | Call::Revoke => {
+            Some(LoginFlow::Legacy)
+        }
+        _ => None,
+    })
+}
+
+/// The time of the call from which on the lifetime of the login counts: the one that opened
+/// its session, or the first that led a browser to the provider.
+pub(crate) fn begun_at<'e>(events: impl IntoIterator<Item = &'e LoggedEvent>) -> Option<i64> {
+    let begins = |event: &&LoggedEvent| {
+        let leaves = Call::of(event) == Call::Authorize && event.status == Some(303);
+        event.has_step(Step::Opened) || leaves
+    };
+    events.into_iter().find(begins).map(|event| event.at)
+}
+
+impl Style {
+    /// The CSS class.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Inferred => "inferred",
+            Self::Asked => "asked",
+            Self::Succeeded => "succeeded",
+            Self::Refused => "refused",
+            Self::Faulted => "faulted",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::BrokerOperation;
+
+    #[test]
+    fn every_operation_that_a_fault_can_strike_has_a_sentence_of_its_own() {
+        for operation in BrokerOperation::all() {
+            let event = LoggedEvent::example(1, "call", "consumer", operation.name());
+            assert_ne!(Call::of(&event), Call::Other, "{operation}");
+        }
+    }
+}
