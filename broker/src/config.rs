@@ -5,34 +5,22 @@
 //! fatal in both, because a misspelt one would silently be a default. The variables
 //! that an orchestrator injects with the same prefix are no keys and are ignored.
 
-mod ca_certificates;
+mod settings;
+mod tls;
+mod upstream;
+
 mod check;
-mod environment;
 mod error;
 mod error_message;
 #[cfg(test)]
 mod fuzz;
-mod ip_header;
-mod keys;
-mod limits;
 mod load;
-mod log;
-mod operator;
-mod proxy;
-mod security_check;
-mod settings;
-mod store;
-mod tls;
-mod upstream;
 
-pub use ca_certificates::CaCertificates;
 pub use error::ConfigError;
-pub use ip_header::{InvalidIpHeader, IpHeader};
-pub use limits::LimitsConfig;
-pub use log::{LogConfig, LogFormat};
-pub use operator::OperatorConfig;
-pub use proxy::{ProxyConfig, ProxyUrl};
-pub use settings::Config;
-pub use store::StoreConfig;
-pub use tls::TlsConfig;
-pub use upstream::{GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
+pub use settings::{
+    Config, IpHeader, LimitsConfig, LogConfig, LogFormat, OperatorConfig, StoreConfig,
+};
+pub use tls::{CaCertificates, TlsConfig};
+pub use upstream::{
+    GitHubConfig, GoogleConfig, ProxyConfig, ProxyUrl, UpstreamConfig, UpstreamSecret,
+};

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use contract::redacted;
 use cookie::{Cookie, CookieJar, Key};
 use serde::{Deserialize, Deserializer};
 
@@ -68,11 +69,7 @@ impl CookieKey {
 
 const KEY_TEXT: &str = "a cookie key is 32 random bytes as 43 characters of base64url";
 
-impl std::fmt::Debug for CookieKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CookieKey([redacted])")
-    }
-}
+redacted!(CookieKey);
 
 impl<'de> Deserialize<'de> for CookieKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

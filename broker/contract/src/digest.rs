@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -11,7 +12,8 @@ use crate::rules::{Malformed, Rule};
 ///
 /// All secrets of the broker are 256-bit random values, so a fast hash suffices: there is
 /// nothing to guess that a slow one would protect.
-#[derive(Clone, Copy, Eq)]
+#[derive(Clone, Copy, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
 impl Digest {
@@ -57,6 +59,14 @@ impl std::str::FromStr for Digest {
             .try_into()
             .map(Self)
             .map_err(|_| Malformed(Rule::DigestText))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = Malformed;
+
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        text.parse()
     }
 }
 

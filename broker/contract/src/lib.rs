@@ -12,13 +12,11 @@
 //! | [`redirect_uri`] | RedirectUri, and the URL a login session answers with |
 //! | [`origin`] | base addresses, and the definition of loopback |
 //! | [`credentials`] | `client_id`, `client_secret`, `session_key` |
-//! | [`pkce`] | `state`, `code_verifier`, `code_challenge` |
+//! | [`pkce`] | `state`, `code_verifier`, `code_challenge`, and Transaction |
 //! | [`login`] | LoginSessionRequest, LoginResultRequest and their answers |
 //! | [`token`] | TokenRequest, TokenResponse |
 //! | [`profile`] | Profile |
-//! | [`transaction`] | Transaction, which a consumer stores for the legacy flow |
-//! | [`error`] | ApiError |
-//! | [`lifetime`] | the constants of `expires_in` |
+//! | [`answer`] | ApiError, and the constants of `expires_in` |
 //! | [`digest`] | SHA-256, the only form in which a secret may be stored |
 //! | [`openapi`] | the same contract as OpenAPI and JSON Schema |
 //! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
@@ -30,12 +28,10 @@
 //!   through a method named `expose` or onto the wire.
 //! - An error names the rule that was broken and never repeats the input.
 
+pub mod answer;
 pub mod credentials;
 pub mod digest;
-pub mod error;
-pub mod lifetime;
 pub mod login;
-pub mod openapi;
 pub mod origin;
 pub mod pkce;
 pub mod profile;
@@ -43,20 +39,38 @@ pub mod provider;
 pub mod redirect_uri;
 pub mod rules;
 pub mod token;
-pub mod transaction;
 
 mod text;
 mod uri;
 
+/// The published contract: `openapi.yaml` and `schemas/*.json`, bundled into one document by
+/// the build script.
+pub mod openapi {
+    /// OpenAPI 3.1.1 as JSON, with every schema inside and no reference to another
+    /// document: the body of `GET /openapi.json`.
+    pub const DOCUMENT: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
+}
+
+/// Implements `Debug` for a type that holds a secret: its name, and nothing of its value.
+#[macro_export]
+macro_rules! redacted {
+    ($name:ident) => {
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "([redacted])"))
+            }
+        }
+    };
+}
+
+pub use answer::{ApiError, Lifetime, LoginLifetime, TokenLifetime};
 pub use credentials::{ClientId, ClientSecret, DEVELOPMENT_SECRET, PresentedClientId, SessionKey};
 pub use digest::Digest;
-pub use error::ApiError;
-pub use lifetime::{Lifetime, LoginLifetime, TokenLifetime};
 pub use login::{
     LoginError, LoginResult, LoginResultRequest, LoginSessionRequest, LoginSessionResponse,
 };
 pub use origin::Origin;
-pub use pkce::{CodeChallenge, CodeVerifier, State};
+pub use pkce::{CodeChallenge, CodeVerifier, State, Transaction};
 pub use profile::{Profile, Subject};
 pub use provider::{Provider, ProviderStatus};
 pub use redirect_uri::{AuthorizationUrl, RedirectUri};
@@ -64,4 +78,3 @@ pub use rules::{Malformed, Rule, Source};
 pub use token::{
     AccessToken, GrantType, HandoffCode, Scope, TokenRequest, TokenResponse, TokenType,
 };
-pub use transaction::Transaction;

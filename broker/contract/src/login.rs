@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::LoginLifetime;
 use crate::credentials::{ClientId, ClientSecret, SessionKey};
-use crate::lifetime::LoginLifetime;
 use crate::profile::Profile;
 use crate::provider::Provider;
 use crate::redirect_uri::{AuthorizationUrl, RedirectUri};

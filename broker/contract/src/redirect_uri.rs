@@ -153,8 +153,4 @@ impl Serialize for AuthorizationUrl {
     }
 }
 
-impl fmt::Debug for AuthorizationUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AuthorizationUrl([redacted])")
-    }
-}
+crate::redacted!(AuthorizationUrl);

@@ -119,11 +119,7 @@ macro_rules! secret_text {
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(concat!(stringify!($name), "([redacted])"))
-            }
-        }
+        $crate::redacted!($name);
     };
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer::TokenLifetime;
 use crate::credentials::{ClientSecret, PresentedClientId};
-use crate::lifetime::TokenLifetime;
 use crate::pkce::CodeVerifier;
 use crate::redirect_uri::RedirectUri;
 use crate::rules::{Malformed, Rule};

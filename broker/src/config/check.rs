@@ -1,10 +1,17 @@
-//! The checks that concern more than one key.
+//! The checks that concern more than one key, and the security check: secrets and development
+//! settings must not be visible from the network, or to other users of this machine.
 
 use std::collections::HashSet;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use figment::Figment;
 
 use super::error::ConfigError;
-use super::security_check;
 use super::settings::Config;
+use super::upstream::ProxyConfig;
+use crate::projects::Project;
 use crate::store::StoreUrl;
 
 impl Config {
@@ -17,13 +24,26 @@ impl Config {
     /// would share no cookie key.
     pub fn check(&self) -> Result<(), ConfigError> {
         if !self.is_local() {
-            security_check::check_exposed(self)?;
+            check_exposed(self)?;
         }
-        self.operator.check()?;
+        self.check_operator()?;
         self.check_tls()?;
         self.upstream.check()?;
         self.check_shared_key()?;
         self.check_projects()
+    }
+
+    fn check_operator(&self) -> Result<(), ConfigError> {
+        match self.operator.bind {
+            Some(bind) if !bind.ip().is_loopback() && !self.operator.exposed => {
+                Err(ConfigError::Exposed(
+                    "operator.bind is not loopback, and any client that reaches it may read the \
+                     metrics: bind to 127.0.0.1, or set operator.exposed = true where a private \
+                     network or a firewall protects it",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_tls(&self) -> Result<(), ConfigError> {
@@ -40,7 +60,7 @@ impl Config {
         if self.is_local() {
             return Ok(());
         }
-        security_check::check_mode(&tls.key, "the private key")
+        check_mode(&tls.key, "the private key")
     }
 
     fn check_shared_key(&self) -> Result<(), ConfigError> {
@@ -61,6 +81,147 @@ impl Config {
             Ok(())
         } else {
             Err(ConfigError::Ambiguous)
+        }
+    }
+}
+
+/// Checks a configuration that faces the network.
+fn check_exposed(config: &Config) -> Result<(), ConfigError> {
+    if config.projects.iter().any(Project::is_for_development) {
+        return Err(ConfigError::Exposed(
+            "a project has the development secret, but base_url or bind is not loopback: \
+             make its credentials with `broker new-project`",
+        ));
+    }
+    if config.cookie_keys.is_empty() {
+        return Err(ConfigError::Exposed(
+            "cookie_keys is empty, but base_url or bind is not loopback: \
+             add 32 random bytes in base64url, for instance from \
+             `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+        ));
+    }
+    if !config.base_url.is_https() {
+        return Err(ConfigError::Exposed(
+            "base_url is http, which is for this machine alone, but bind is not loopback: \
+             set base_url to the https address by which browsers reach the broker, \
+             or bind to 127.0.0.1",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that no other user may read the configuration file at `path`, if it contains a
+/// secret.
+pub(super) fn check_file(path: &Path, file: &Figment) -> Result<(), ConfigError> {
+    let Some(secret) = secret_in(file) else {
+        return Ok(());
+    };
+    check_mode(path, secret)
+}
+
+/// Checks that no other user may read the file at `path`, which contains this secret.
+fn check_mode(path: &Path, secret: &'static str) -> Result<(), ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if is_private(Owner::of(&metadata), metadata.permissions().mode()) {
+        return Ok(());
+    }
+    Err(ConfigError::Readable {
+        path: path.display().to_string(),
+        secret,
+        mode: metadata.permissions().mode() & 0o777,
+    })
+}
+
+/// The owner of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Root,
+    Another,
+}
+
+impl Owner {
+    fn of(metadata: &Metadata) -> Self {
+        match metadata.uid() {
+            0 => Self::Root,
+            _ => Self::Another,
+        }
+    }
+}
+
+/// A file of root's may be readable by its group: `root:broker 640` gives it to a
+/// service, and systemd's credentials show their access list in the group's bits.
+fn is_private(owner: Owner, mode: u32) -> bool {
+    match owner {
+        Owner::Root => mode & 0o037 == 0,
+        Owner::Another => mode & 0o077 == 0,
+    }
+}
+
+/// The first key of the file whose value is a secret.
+fn secret_in(file: &Figment) -> Option<&'static str> {
+    let has_store_password = || {
+        let url = file.extract_inner::<String>("store.url").ok()?;
+        url.parse().ok().filter(StoreUrl::has_password)
+    };
+    let has_proxy_password = || {
+        let proxy = file.extract_inner::<ProxyConfig>("upstream.proxy").ok()?;
+        Some(proxy).filter(ProxyConfig::has_password)
+    };
+    const SECRETS: [&str; 3] = [
+        "cookie_keys",
+        "upstream.google.client_secret",
+        "upstream.github.client_secret",
+    ];
+    let plain = SECRETS.into_iter().find(|key| file.contains(key));
+    plain
+        .or_else(|| has_store_password().map(|_| "the password in store.url"))
+        .or_else(|| has_proxy_password().map(|_| "the password in upstream.proxy"))
+}
+
+#[cfg(test)]
+mod tests {
+    use figment::providers::{Format as _, Toml};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_private_to_its_owner_and_to_the_group_that_root_gives_it() {
+        for (mode, roots, anothers) in [
+            (0o100_600, true, true),
+            (0o100_400, true, true),
+            (0o100_640, true, false),
+            (0o100_440, true, false),
+            (0o100_660, false, false),
+            (0o100_644, false, false),
+            (0o100_604, false, false),
+            (0o100_602, false, false),
+        ] {
+            assert_eq!(is_private(Owner::Root, mode), roots, "root {mode:o}");
+            assert_eq!(is_private(Owner::Another, mode), anothers, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_under_every_key_that_may_contain_one() {
+        let found = |toml: &str| secret_in(&Figment::from(Toml::string(toml)));
+        assert_eq!(found("store.url = 'postgres://broker@db/broker'"), None);
+        assert_eq!(found("upstream.proxy = 'http://proxy.example:1'"), None);
+        assert_eq!(found("[[project]]\nclient_secret_sha256 = 'x'"), None);
+        assert_eq!(found("cookie_keys = ['x']"), Some("cookie_keys"));
+        for (toml, named) in [
+            ("upstream.google.client_secret = 'x'", "google"),
+            ("upstream.github.client_secret = 'x'", "github"),
+            ("store.url = 'postgres://broker:x@db/broker'", "store.url"),
+            (
+                "upstream.proxy = 'http://me:x@proxy.example:1'",
+                "upstream.proxy",
+            ),
+        ] {
+            assert!(found(toml).is_some_and(|key| key.contains(named)), "{toml}");
         }
     }
 }

@@ -1,9 +1,15 @@
-//! The error message of a rejected configuration: one line that names the key and never
-//! repeats a value, because any value may be a secret.
+//! The error message of a rejected configuration: one line that names the key, or the nearest
+//! to a misspelt one, and never repeats a value, because any value may be a secret.
 
+use std::collections::BTreeMap;
+
+use figment::Figment;
 use figment::error::Kind;
 
-use super::{environment, keys};
+use super::settings::Config;
+
+/// The beginning of the variables that set keys.
+pub(super) const PREFIX: &str = "BROKER_";
 
 /// The message of the first error.
 pub(super) fn of(error: &figment::Error) -> String {
@@ -24,23 +30,30 @@ pub(super) fn of(error: &figment::Error) -> String {
 
 /// A suggestion for an unknown key, or the variable that sets a missing one.
 fn hint(error: &figment::Error) -> Option<String> {
+    let source = error.metadata.as_ref().map(|it| it.source.is_some());
     match &error.kind {
         Kind::UnknownField(key, _) => {
-            let meant = keys::nearest(&path_to(error, key))?;
-            Some(format!("; did you mean `{meant}`?"))
+            let meant = nearest(&path_to(error, key))?;
+            Some(match source {
+                Some(false) => format!("; did you mean {}?", variable(&meant)),
+                _ => format!("; did you mean `{meant}`?"),
+            })
         }
-        Kind::MissingField(key) => {
-            let path = path_to(error, key);
-            let is_key = keys::KEYS.contains(&path.as_str());
-            is_key.then(|| format!("; or set {}", environment::variable(&path)))
+        // No variable sets a key in a list.
+        Kind::MissingField(key) if !error.path.iter().any(is_index) => {
+            Some(format!("; or set {}", variable(&path_to(error, key))))
         }
         _ => None,
     }
 }
 
+/// The variable that sets the key at `path`.
+fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.replace('.', "__").to_uppercase())
+}
+
 /// The path to a key that is unknown or missing.
 fn path_to(error: &figment::Error, key: &str) -> String {
-    let is_index = |part: &&String| part.parse::<u16>().is_ok();
     let path = error.path.iter().filter(|part| !is_index(part));
     let mut path: Vec<_> = path.map(String::as_str).collect();
     // The path of a key from a file contains the key already.
@@ -48,6 +61,10 @@ fn path_to(error: &figment::Error, key: &str) -> String {
         path.push(key);
     }
     path.join(".")
+}
+
+fn is_index(part: &String) -> bool {
+    part.parse::<u16>().is_ok()
 }
 
 /// The path to a value, without parts that may be secrets.
@@ -72,9 +89,8 @@ fn is_no_secret(key: &str) -> bool {
     key.len() <= 40 && (word.bytes().all(is_of_key) || key.parse::<u16>().is_ok())
 }
 
-/// The message about an unknown key, or the path of one.
-pub(super) fn unknown_key(key: &str) -> String {
-    if key.split('.').all(is_no_secret) {
+fn unknown_key(key: &str) -> String {
+    if is_no_secret(key) {
         format!("unknown key `{key}`")
     } else {
         "unknown key (it may be a secret, and is not shown)".to_owned()
@@ -131,4 +147,82 @@ fn without_secret_name(text: &str) -> String {
         return text.to_owned();
     }
     format!("{}`…{}", &text[..first], &text[last..])
+}
+
+/// The key that `path` probably means: one of the same table whose name contains this
+/// one, or one of which at most a third of the letters are wrong. Dots and underscores
+/// do not count, because they are the most frequent errors.
+fn nearest(path: &str) -> Option<String> {
+    let letters = |text: &str| text.replace(['.', '_'], "");
+    let written = letters(path);
+    let (table, name) = table_and_name(path);
+    let distance = |key: &str| {
+        let (its_table, its_name) = table_and_name(key);
+        if its_table == table && name.len() > 2 && its_name.contains(name) {
+            0
+        } else {
+            strsim::osa_distance(&letters(key), &written)
+        }
+    };
+    keys_in("")
+        .into_iter()
+        .filter(|key| !path.starts_with(&format!("{key}.")))
+        .min_by_key(|key| distance(key))
+        .filter(|key| distance(key) <= written.len() / 3)
+}
+
+fn table_and_name(path: &str) -> (&str, &str) {
+    path.rsplit_once('.').unwrap_or(("", path))
+}
+
+/// The paths of all tables and keys in `table`, as the types know them: each rejects a key
+/// that it has not, and names its own.
+fn keys_in(table: &str) -> Vec<String> {
+    const NO_KEY: &str = "?";
+    let within = |key: &str| format!("{table}.{key}").trim_start_matches('.').to_owned();
+    let as_table = Figment::from((within(NO_KEY), true));
+    let as_list = Figment::from((table, [BTreeMap::from([(NO_KEY, true)])]));
+    let known = |source: &Figment| match source.extract::<Config>().err()?.kind {
+        Kind::UnknownField(key, known) if key == NO_KEY => Some(known),
+        _ => None,
+    };
+    let known = known(&as_table).or_else(|| known(&as_list));
+    let paths = known.unwrap_or_default().iter().map(|key| within(key));
+    let with_inner = |path: String| {
+        let inner = keys_in(&path);
+        std::iter::once(path).chain(inner)
+    };
+    paths.flat_map(with_inner).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_leads_to_the_key_that_is_meant() {
+        for (misspelt, meant) in [
+            ("base_ulr", Some("base_url")),
+            ("baseurl", Some("base_url")),
+            ("store_url", Some("store.url")),
+            (
+                "upstream_google_client_secret",
+                Some("upstream.google.client_secret"),
+            ),
+            (
+                "upstream.google.secret",
+                Some("upstream.google.client_secret"),
+            ),
+            ("cookie_key", Some("cookie_keys")),
+            ("stores", Some("store")),
+            ("project.redirect_uri", Some("project.redirect_uris")),
+            ("url", Some("base_url")),
+            ("port", None),
+            ("upstream.google.zzz", None),
+            ("hunter", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(misspelt).as_deref(), meant, "{misspelt}");
+        }
+    }
 }

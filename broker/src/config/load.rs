@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use figment::Figment;
-use figment::providers::{Format as _, Toml};
+use figment::providers::{Env, Format as _, Toml};
 
+use super::check;
 use super::error::ConfigError;
+use super::error_message::{self, PREFIX};
 use super::settings::Config;
-use super::{environment, error_message, security_check};
 use crate::projects::Project;
 
 impl Config {
@@ -20,9 +21,9 @@ impl Config {
     /// can reach has its secrets in a file that others can read.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let file = Self::open(path)?;
-        let environment = environment::read()?;
-        let mut config = Self::parse(&file.clone().merge(environment.keys))?;
-        config.ignored_variables = environment.ignored;
+        let (keys, ignored) = environment();
+        let mut config = Self::parse(&file.clone().merge(keys))?;
+        config.ignored_variables = ignored;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.store.url = config.store.url.relative_to(folder);
         let ca_file = config.upstream.ca_file.take();
@@ -30,7 +31,7 @@ impl Config {
         config.tls = config.tls.map(|tls| tls.relative_to(folder));
         config.check()?;
         if !config.is_local() {
-            security_check::check_file(path, &file)?;
+            check::check_file(path, &file)?;
         }
         Ok(config)
     }
@@ -62,5 +63,67 @@ impl Config {
     pub(super) fn parse(source: &Figment) -> Result<Self, ConfigError> {
         let config = source.extract();
         config.map_err(|error| ConfigError::Invalid(error_message::of(&error)))
+    }
+}
+
+/// The variables of the environment that set keys, and the names of those with the same
+/// prefix that describe services.
+fn environment() -> (Env, Vec<String>) {
+    let variables = Env::prefixed(PREFIX);
+    let injected = variables.iter().filter(|(name, value)| {
+        let name = name.as_str().to_ascii_uppercase();
+        is_injected(&name, value)
+    });
+    let injected: Vec<_> = injected.map(|(name, _)| name.into_string()).collect();
+    let name = |it: &String| format!("{PREFIX}{}", it.to_ascii_uppercase());
+    let mut ignored: Vec<_> = injected.iter().map(name).collect();
+    ignored.sort();
+    let is_key = move |name: &str| !injected.iter().any(|it| it.eq_ignore_ascii_case(name));
+    let keys = variables.filter(move |name| is_key(name.as_str()));
+    (keys.split("__"), ignored)
+}
+
+/// Whether a variable describes a service, as those that Kubernetes injects for one whose
+/// name begins with `broker`: `[NAME_]SERVICE_HOST`, `…PORT_8000_TCP`. Only `…PORT` could be
+/// meant as a key, unless its value is an address.
+fn is_injected(name: &str, value: &str) -> bool {
+    let is_address = ["tcp://", "udp://", "sctp://"]
+        .iter()
+        .any(|it| value.starts_with(it));
+    let is_of_port = ["_TCP", "_UDP", "_SCTP"].iter().any(|it| name.contains(it));
+    name.contains("SERVICE_HOST")
+        || name.contains("SERVICE_PORT")
+        || name.contains("PORT_") && is_of_port
+        || name.ends_with("PORT") && is_address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks variables without their prefix, separated by white space.
+    #[track_caller]
+    fn check(variables: &str, expected: bool) {
+        for variable in variables.split_whitespace() {
+            let (name, value) = variable.split_once('=').unwrap();
+            assert_eq!(is_injected(name, value), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_orchestrators_variables_are_no_keys_and_others_must_be() {
+        check(
+            "SERVICE_HOST=10.0.0.11 SERVICE_PORT=8000 SERVICE_PORT_HTTP_METRICS=9000
+            PORT=tcp://10.0.0.11:8000 PORT=udp://10.0.0.11:8000 PORT_8000_TCP_ADDR=10.0.0.11
+            PORT_53_UDP=udp://10.0.0.11:53 PORT_7_SCTP_PORT=7 METRICS_SERVICE_HOST=10.0.0.12
+            METRICS_PORT=tcp://10.0.0.12:9000 V2_EU_1_PORT_5432_TCP=tcp://10.0.0.13:5432",
+            true,
+        );
+        check(
+            "PORT=8000 PORT= OPERATOR_PORT=9000 HOST=10.0.0.11 SERVICE=10.0.0.11
+            PORT_8000=tcp://10.0.0.11:8000 PORT_8000_HTTP=tcp://10.0.0.11:8000
+            STORE__URL=tcp://10.0.0.11:8000",
+            false,
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use contract::{
     ClientId, Digest, LoginError, LoginLifetime, LoginResultRequest, LoginSessionRequest, Profile,
-    Provider, RedirectUri, Rule,
+    Provider, RedirectUri, Rule, redacted,
 };
 
 use super::{LoginId, UnixMs};
@@ -199,8 +199,4 @@ impl Handle {
     }
 }
 
-impl std::fmt::Debug for Handle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Handle([redacted])")
-    }
-}
+redacted!(Handle);

@@ -5,7 +5,7 @@
 
 use contract::{
     ClientId, CodeChallenge, CodeVerifier, Digest, LoginLifetime, Provider, RedirectUri, Rule,
-    State,
+    State, redacted,
 };
 
 use super::login_session::{BrowserBinding, LoginSession};
@@ -68,11 +68,7 @@ impl Seed {
     }
 }
 
-impl std::fmt::Debug for Seed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Seed([redacted])")
-    }
-}
+redacted!(Seed);
 
 /// The `state` for the provider. Only [`UpstreamState::matches`] compares it.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The address of a PostgreSQL database.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use contract::redacted;
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
@@ -115,11 +115,7 @@ impl PostgresUrl {
     }
 }
 
-impl fmt::Debug for PostgresUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresUrl([redacted])")
-    }
-}
+redacted!(PostgresUrl);
 
 /// The parameters that the driver does not know, or not fully.
 #[derive(Default)]
