@@ -3,9 +3,7 @@
 
 mod check;
 mod credentials;
-mod descriptors;
 pub mod health;
-mod result;
 mod serve;
 
 use std::error::Error;
@@ -18,7 +16,6 @@ use contract::RedirectUri;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
-use result::CommandResult;
 
 /// The Federated Sign-In broker.
 #[derive(Debug, Parser)]
@@ -104,7 +101,7 @@ impl Cli {
 }
 
 impl Command {
-    async fn run(self) -> CommandResult {
+    async fn run(self) -> Result<(), Box<dyn Error>> {
         handle_file_size_signal()?;
         match self {
             Command::Serve { config } => serve::serve(Config::load(&config)?).await,

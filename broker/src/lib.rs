@@ -6,9 +6,8 @@
 //! [`startup`] assembles a [`Broker`] from its configuration. A request comes in
 //! through [`http`], where guards parse it into the types of the `contract` crate. A
 //! handler calls one use case in `sign_in`, which asks the [`store`] for atomic steps
-//! in the words of [`model`], and a provider through [`upstream`]. The use case
-//! returns a report; the handler hands it to the request's log line and answers. The
-//! line goes to the [`audit`] log.
+//! in the words of [`model`], and a provider through [`upstream`], and fills in the
+//! request's event. The handler answers, and the event goes to the [`audit`] log.
 //!
 //! | module | contents |
 //! |---|---|
@@ -27,7 +26,7 @@
 //! | [`audit`], [`metrics`] | one event for each request and upstream call; their statistics |
 //! | [`log_format`] | the readable format of the log |
 //! | [`clock`], [`random`] | the one source of time, and of randomness |
-//! | [`panics`], `printable`, `query` | the panic hook, text that is safe to print, parsed queries |
+//! | [`panics`], `untrusted` | the panic hook; parsed queries, and text that is safe to print |
 //!
 //! # Invariants
 //!
@@ -77,7 +76,6 @@ pub mod random;
 
 pub mod panics;
 
-mod printable;
-mod query;
+mod untrusted;
 
 pub use startup::{Broker, Dependencies, StartError};

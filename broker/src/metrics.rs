@@ -3,8 +3,7 @@
 //! They are made from the events of the audit log. Every label value is one of a fixed
 //! set: never a login, a project, an address, or a value that a client sent.
 
-mod labels;
-
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,26 +18,24 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::audit::{Event, Party, Step};
-use labels::{
-    CallOperation, CallOutcome, CommittedStep, Login, Refusal, Request, StoreStep, Visit,
-};
-
-type Counted<L> = Family<L, Counter>;
-type Measured<L> = Family<L, Histogram, fn() -> Histogram>;
+/// Names and values. A value is never one that a client sent.
+type Labels = Vec<(&'static str, Cow<'static, str>)>;
+type Counted = Family<Labels, Counter>;
+type Measured = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// All metrics. Clones share them.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<Registry>,
-    logins: Counted<Login>,
-    steps: Counted<CommittedStep>,
-    refusals: Counted<Refusal>,
-    visits: Counted<Visit>,
-    requests: Counted<Request>,
-    calls: Counted<CallOutcome>,
-    call_seconds: Measured<CallOperation>,
-    store_seconds: Measured<StoreStep>,
-    store_failures: Counted<StoreStep>,
+    logins: Counted,
+    steps: Counted,
+    refusals: Counted,
+    visits: Counted,
+    requests: Counted,
+    calls: Counted,
+    call_seconds: Measured,
+    store_seconds: Measured,
+    store_failures: Counted,
     delay_seconds: Gauge<f64, AtomicU64>,
 }
 
@@ -139,7 +136,7 @@ impl Metrics {
         took: Duration,
         result: &Result<T, E>,
     ) {
-        let step = StoreStep { step };
+        let step = vec![("step", step.into())];
         let seconds = self.store_seconds.get_or_create(&step);
         seconds.observe(took.as_secs_f64());
         if result.is_err() {
@@ -154,40 +151,43 @@ impl Metrics {
 
     fn observe_request(&self, event: &Event) {
         let status = event.status.unwrap_or_default();
-        let operation = event.operation.clone();
-        let request = Request { operation, status };
-        self.requests.get_or_create(&request).inc();
-        for step in event.steps.iter().map(|step| step.name()) {
-            self.steps.get_or_create(&CommittedStep { step }).inc();
+        count(
+            &self.requests,
+            vec![
+                ("operation", event.operation.clone().into()),
+                ("status", status.to_string().into()),
+            ],
+        );
+        for step in &event.steps {
+            count(&self.steps, vec![("step", step.name().into())]);
         }
         if let Some(provenance) = event.provenance {
-            let provenance = provenance.as_str();
-            self.visits.get_or_create(&Visit { provenance }).inc();
+            count(
+                &self.visits,
+                vec![("provenance", provenance.as_str().into())],
+            );
         }
         match (event.provider, event.rule) {
             (Some(provider), rule) if ends_a_login(event) => {
-                let provider = provider.as_str();
-                let outcome = rule.map_or("succeeded", Rule::id);
-                let login = Login { provider, outcome };
-                self.logins.get_or_create(&login).inc();
+                let outcome = rule.map_or("succeeded", Rule::id).into();
+                let provider = ("provider", provider.as_str().into());
+                count(&self.logins, vec![provider, ("outcome", outcome)]);
             }
             // The confirmation page has a rule and is no refusal.
             (_, Some(rule)) if status >= 300 => {
-                let rule = rule.id();
-                self.refusals.get_or_create(&Refusal { rule }).inc();
+                count(&self.refusals, vec![("rule", rule.id().into())]);
             }
             _ => {}
         }
     }
 
     fn observe_call(&self, event: &Event, provider: Provider) {
-        let (provider, operation) = (provider.as_str(), event.operation.clone());
-        let called = CallOperation {
-            provider,
-            operation: operation.clone(),
-        };
+        let mut labels = vec![
+            ("provider", provider.as_str().into()),
+            ("operation", event.operation.clone().into()),
+        ];
         if let Some(took) = event.took {
-            let seconds = self.call_seconds.get_or_create(&called);
+            let seconds = self.call_seconds.get_or_create(&labels);
             seconds.observe(took.as_secs_f64());
         }
         let outcome = match (event.status, event.rule) {
@@ -195,13 +195,13 @@ impl Metrics {
             (None, Some(rule)) => rule.id(),
             (None, None) => "unknown",
         };
-        let call = CallOutcome {
-            provider,
-            operation,
-            outcome,
-        };
-        self.calls.get_or_create(&call).inc();
+        labels.push(("outcome", outcome.into()));
+        count(&self.calls, labels);
     }
+}
+
+fn count(counted: &Counted, labels: Labels) {
+    counted.get_or_create(&labels).inc();
 }
 
 impl Default for Metrics {

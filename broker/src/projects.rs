@@ -1,17 +1,16 @@
 //! The registered projects, their secrets' digests and their callbacks.
 
-mod name;
-
 use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri, Rule};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
-pub use name::{MalformedName, ProjectName};
-
-use crate::printable::is_printable;
 use crate::relay::{RelayGuard, SelectAccount};
+use crate::untrusted::is_printable;
 
 /// A registered consumer of the service.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,10 +23,9 @@ pub struct Project {
     #[serde(deserialize_with = "printable_id")]
     pub client_id: ClientId,
     /// SHA-256 of the client secret, in base64url.
-    #[serde(deserialize_with = "digest_text")]
     pub client_secret_sha256: Digest,
     /// SHA-256 of the previous client secret, which stays valid while backends change.
-    #[serde(default, deserialize_with = "previous_digest_text")]
+    #[serde(default)]
     pub previous_client_secret_sha256: Option<Digest>,
     /// The registered callbacks. Never empty.
     #[serde(deserialize_with = "callbacks")]
@@ -105,6 +103,58 @@ impl Project {
     }
 }
 
+/// The maximum length of a name, in characters: as much as fits a page.
+const MAX_CHARS: usize = 80;
+
+/// A project's name: 1 to 80 printable characters, without white space around them.
+/// Pages and terminals show it unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ProjectName(String);
+
+impl ProjectName {
+    /// The text, safe to print.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ProjectName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let name = text.trim();
+        let has_length = (1..=MAX_CHARS).contains(&name.chars().count());
+        match has_length && is_printable(name) {
+            true => Ok(Self(name.to_owned())),
+            false => Err(
+                "a project's name has 1 to 80 printable characters: shorten it, and take out \
+                 control characters and those that reorder the text around them",
+            ),
+        }
+    }
+}
+
+impl TryFrom<String> for ProjectName {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        text.parse()
+    }
+}
+
+impl From<ProjectName> for String {
+    fn from(name: ProjectName) -> String {
+        name.0
+    }
+}
+
+impl fmt::Display for ProjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// All projects of a deployment. Clones share them; more may be registered while the
 /// broker runs.
 #[derive(Debug, Clone, Default)]
@@ -164,48 +214,32 @@ impl FromIterator<Project> for Projects {
     }
 }
 
-fn printable_id<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ClientId, D::Error> {
+fn printable_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ClientId, D::Error> {
     let id = ClientId::deserialize(deserializer)?;
     match is_printable(id.as_str()) {
         true => Ok(id),
-        false => Err(serde::de::Error::custom(
+        false => Err(D::Error::custom(
             "a client_id is printable: make another with `broker new-project`",
         )),
     }
 }
 
-fn digest_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(serde::de::Error::custom)
-}
-
-fn previous_digest_text<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Digest>, D::Error> {
-    digest_text(deserializer).map(Some)
-}
-
-fn callbacks<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<RedirectUri>, D::Error> {
-    let callbacks = Vec::<RedirectUri>::deserialize(deserializer)?;
-    if callbacks.is_empty() {
-        return Err(serde::de::Error::custom(
-            "a project has at least one callback",
-        ));
+fn callbacks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RedirectUri>, D::Error> {
+    let callbacks = Vec::deserialize(deserializer)?;
+    match callbacks.is_empty() {
+        true => Err(D::Error::custom("a project has at least one callback")),
+        false => Ok(callbacks),
     }
-    Ok(callbacks)
 }
 
-fn start_origins<'de, D: serde::Deserializer<'de>>(
+fn start_origins<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<Origin>>, D::Error> {
-    let origins = Vec::<Origin>::deserialize(deserializer)?;
-    if origins.is_empty() {
-        return Err(serde::de::Error::custom(
+    let origins = Vec::deserialize(deserializer)?;
+    match origins.is_empty() {
+        true => Err(D::Error::custom(
             "at least one origin; without the key it is the callback's",
-        ));
+        )),
+        false => Ok(Some(origins)),
     }
-    Ok(Some(origins))
 }

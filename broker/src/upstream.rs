@@ -1,24 +1,26 @@
 //! The providers: where an upstream login redirects the browser, and the user who comes
 //! back from it.
 //!
-//! [`google`] and [`github`] speak to one provider each; [`client`] makes the calls,
-//! [`normalize`] turns a provider's claims into a [`Profile`]. A provider's tokens never
+//! [`google`] and [`github`] speak to one provider each; `client` makes the calls,
+//! `normalize` turns a provider's claims into a [`Profile`]. A provider's tokens never
 //! leave the function that uses them.
 
 pub mod connectivity;
 pub mod github;
 pub mod google;
 
-mod access_token;
-mod account_picker;
 mod availability;
-mod callback;
+mod cached_document;
 mod client;
+mod documents;
 mod failure;
 #[cfg(test)]
 mod fuzz;
+mod id_token;
 mod normalize;
+mod oauth;
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use contract::{Profile, Provider, ProviderStatus};
@@ -27,23 +29,25 @@ use crate::clock::Clock;
 use crate::config::UpstreamConfig;
 use crate::model::UnixMs;
 use crate::model::upstream_login::UpstreamLogin;
-use crate::query::Query;
+use crate::untrusted::Query;
 use availability::Availability;
-use callback::code_from;
 use client::Client;
 use github::GitHub;
 use google::Google;
+use oauth::code_from;
 
-pub(crate) use account_picker::AccountPicker;
 pub use client::ClientError;
 pub(crate) use client::{Call, Observer};
 pub use failure::Failure;
+pub(crate) use oauth::AccountPicker;
 
 /// The providers that are configured.
 #[derive(Debug)]
 pub struct Upstreams {
     google: Option<Google>,
     github: Option<GitHub>,
+    /// Whether each of them is enabled.
+    enabled: HashMap<Provider, bool>,
     availability: Availability,
 }
 
@@ -73,16 +77,18 @@ impl Upstreams {
             let callback = callback_url(base_url, Provider::GitHub);
             GitHub::new(github, callback, client.limited_to(max_calls))
         });
+        let is_enabled = |it| Some((it, config.is_enabled(it)?));
         Ok(Self {
             google,
             github,
+            enabled: Provider::ALL.into_iter().filter_map(is_enabled).collect(),
             availability: Availability::default(),
         })
     }
 
     /// Whether logins may go to `provider`: configured and enabled.
     pub fn offers(&self, provider: Provider) -> bool {
-        self.is_configured(provider) && self.is_enabled(provider)
+        self.enabled.get(&provider) == Some(&true)
     }
 
     /// Whether `provider` is an imitation on loopback.
@@ -103,23 +109,9 @@ impl Upstreams {
     fn status(&self, id: Provider, now: UnixMs) -> ProviderStatus {
         ProviderStatus {
             id,
-            configured: self.is_configured(id),
-            enabled: self.is_enabled(id),
+            configured: self.enabled.contains_key(&id),
+            enabled: self.offers(id),
             available: self.offers(id) && self.availability.is_available(id, now),
-        }
-    }
-
-    fn is_configured(&self, provider: Provider) -> bool {
-        match provider {
-            Provider::Google => self.google.is_some(),
-            Provider::GitHub => self.github.is_some(),
-        }
-    }
-
-    fn is_enabled(&self, provider: Provider) -> bool {
-        match provider {
-            Provider::Google => self.google.as_ref().is_some_and(Google::is_enabled),
-            Provider::GitHub => self.github.as_ref().is_some_and(GitHub::is_enabled),
         }
     }
 

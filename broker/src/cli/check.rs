@@ -1,7 +1,8 @@
 //! `broker check`: a report of the configuration, with notes on settings that are
 //! allowed but risky.
 
-use std::io::{Result, Write};
+use std::error::Error;
+use std::io::{self, Write};
 
 use crate::clock::Clock;
 use crate::config::{Config, UpstreamConfig};
@@ -12,11 +13,9 @@ use crate::upstream::connectivity::{self, Diagnosis};
 use crate::{Broker, Dependencies, StartError};
 use contract::{Provider, RedirectUri};
 
-use super::result::CommandResult;
-
 /// Reports `config`, and opens its store.
-pub(super) async fn check(config: Config) -> CommandResult {
-    let mut out = std::io::stdout().lock();
+pub(super) async fn check(config: Config) -> Result<(), Box<dyn Error>> {
+    let mut out = io::stdout().lock();
     report(&mut out, &config)?;
     let notes = notes(&config);
     for note in &notes {
@@ -38,7 +37,7 @@ pub(super) async fn check(config: Config) -> CommandResult {
     Ok(())
 }
 
-fn report(out: &mut impl Write, config: &Config) -> Result<()> {
+fn report(out: &mut impl Write, config: &Config) -> io::Result<()> {
     writeln!(out, "listening  on {} as {}", config.bind, config.base_url)?;
     if let Some(tls) = &config.tls {
         writeln!(out, "encrypts   with {}", tls.certificates.display())?;
@@ -76,7 +75,7 @@ fn cookie_keys(config: &Config) -> String {
     }
 }
 
-fn report_project(out: &mut impl Write, project: &Project) -> Result<()> {
+fn report_project(out: &mut impl Write, project: &Project) -> io::Result<()> {
     writeln!(out, "project    {} ({})", project.name, project.client_id)?;
     for callback in &project.redirect_uris {
         writeln!(out, "           callback {}", callback.as_str())?;
@@ -183,9 +182,9 @@ fn project_notes(project: &Project) -> Vec<String> {
 }
 
 /// Reports the connectivity of the providers' servers; an error if a check failed.
-pub(super) async fn check_connectivity(upstream: &UpstreamConfig) -> CommandResult {
+pub(super) async fn check_connectivity(upstream: &UpstreamConfig) -> Result<(), Box<dyn Error>> {
     let diagnoses = connectivity::check(upstream, &Clock::system()).await?;
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     let mut failures = 0;
     for Diagnosis { subject, result } in diagnoses {
         match result {

@@ -1,16 +1,18 @@
 //! Credentials for projects: the TOML for the configuration on standard output, and the
 //! secret, which is shown only once, on standard error.
 
+use std::error::Error;
 use std::io::Write;
 
 use crate::projects::{Project, ProjectName};
 use crate::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
-use super::result::CommandResult;
-
 /// Makes a project's first credentials.
-pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> CommandResult {
+pub(super) fn new_project(
+    name: &ProjectName,
+    redirect_uris: &[RedirectUri],
+) -> Result<(), Box<dyn Error>> {
     let secret = ClientSecret::from_random(&bytes32());
     let mut id = Digest::from_bytes(bytes32()).to_text();
     id.truncate(22);
@@ -29,7 +31,7 @@ pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> 
 }
 
 /// Makes a second secret for a configured project.
-pub(super) fn new_secret(client_id: &str, projects: &[Project]) -> CommandResult {
+pub(super) fn new_secret(client_id: &str, projects: &[Project]) -> Result<(), Box<dyn Error>> {
     let project = projects
         .iter()
         .find(|project| project.client_id.as_str() == client_id)
@@ -54,7 +56,7 @@ fn digest_line(out: &mut impl Write, key: &str, digest: &Digest) -> std::io::Res
     writeln!(out, "{key} = {}", quoted(&digest.to_text()))
 }
 
-fn print_secret(client_id: &str, secret: &ClientSecret) -> CommandResult {
+fn print_secret(client_id: &str, secret: &ClientSecret) -> Result<(), Box<dyn Error>> {
     writeln!(
         std::io::stderr(),
         "client_id: {client_id}\nclient_secret (shown only once): {}",

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use reqwest::{Client, StatusCode, redirect};
 
-use super::result::CommandResult;
 use crate::config::Config;
 
 /// Shorter than the time that a container's engine waits for a check.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Asks the broker that serves with `config`.
-pub(super) async fn health(config: &Config) -> CommandResult {
+pub(super) async fn health(config: &Config) -> Result<(), Box<dyn Error>> {
     let address = address(config.bind)?;
     let scheme = match config.tls {
         None => "http",

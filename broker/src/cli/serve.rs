@@ -18,11 +18,8 @@ use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::descriptors;
-use super::result::CommandResult;
-
 /// Serves the broker of `config`.
-pub(super) async fn serve(config: Config) -> CommandResult {
+pub(super) async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     init_log(config.log.format);
     if !config.ignored_variables.is_empty() {
         let count = config.ignored_variables.len();
@@ -37,7 +34,7 @@ pub(super) async fn serve(config: Config) -> CommandResult {
         tracing::warn!("{exposure}");
     }
     crate::panics::log_location_only();
-    descriptors::raise_limit();
+    raise_file_limit();
     let bind = config.bind;
     let summary = summary(&config);
     let (broker, operator) = assemble(config).await?;
@@ -60,7 +57,7 @@ pub(super) async fn serve(config: Config) -> CommandResult {
 /// Rocket checks for the signal to stop twice, before and after it accepts a
 /// connection. If the signal comes in between, it returns at once and leaves the
 /// requests in flight to their tasks: [`stopped`] waits for them.
-async fn launch(rocket: Rocket<Ignite>, bind: SocketAddr) -> CommandResult {
+async fn launch(rocket: Rocket<Ignite>, bind: SocketAddr) -> Result<(), Box<dyn Error>> {
     match rocket.launch().await {
         Err(error) if matches!(error.kind(), ErrorKind::Shutdown(..)) => {
             std::future::pending().await
@@ -95,7 +92,7 @@ async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
 }
 
 /// Serves the metrics for as long as the process lives; ends only with an error.
-async fn serve_operator(operator: Operator) -> CommandResult {
+async fn serve_operator(operator: Operator) -> Result<(), Box<dyn Error>> {
     let Some((bind, metrics)) = operator else {
         return std::future::pending().await;
     };
@@ -206,5 +203,13 @@ fn init_log(format: LogFormat) {
     match format {
         LogFormat::Readable => log.event_format(ReadableFormat::WITH_DATE).init(),
         LogFormat::Json => log.json().init(),
+    }
+}
+
+/// Raises the limit of open files as far as the system allows: each connection is one. The
+/// usual limit of 1024 is for programs that use `select`.
+fn raise_file_limit() {
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "cannot raise the limit on open files, which bounds connections");
     }
 }

@@ -23,11 +23,11 @@ use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::audit::Event;
 use crate::model::login_session::Handle;
-use crate::query::Query;
 use crate::sign_in::callback::{CallbackStep, Returned};
 use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest};
 use crate::sign_in::visit::LoginVisit;
 use crate::sign_in::{Answer, CallObserver};
+use crate::untrusted::Query;
 
 /// A redirect, or the confirmation page.
 type BrowserResponse = Either<SeeOther, FormPage<RawHtml<String>>>;

@@ -11,10 +11,10 @@ use crate::model::grant::NewGrant;
 use crate::model::login_session::LoginOutcome;
 use crate::model::upstream_login::{Purpose, UpstreamLogin};
 use crate::projects::Project;
-use crate::query::Query;
 use crate::random;
 use crate::relay::{RelayGuard, SameTraits};
 use crate::store::{Consumed, StoreError};
+use crate::untrusted::Query;
 
 /// A browser that is back from its provider.
 pub(crate) struct Returned<'a> {

@@ -10,15 +10,13 @@ use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use testkit::fuzz::Corpus;
 
-use super::callback::code_from;
 use super::client::Answer;
-use super::github;
-use super::google::id_token::{self, Claims, Expected};
-use super::google::jwks::Jwks;
-use super::google::metadata::Metadata;
-use super::google::{self, documents};
+use super::documents::{self, Jwks, Metadata};
+use super::id_token::{self, Claims, Expected};
+use super::oauth::code_from;
+use super::{github, google};
 use crate::model::UnixMs;
-use crate::query::Query;
+use crate::untrusted::Query;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 

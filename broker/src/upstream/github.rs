@@ -9,14 +9,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::access_token::AccessToken;
-use super::account_picker::AccountPicker;
 use super::client::{Answer, Client, Observer};
 use super::failure::{Failure, own_credentials_rejected};
 use super::normalize::{self, LenientString};
+use super::oauth::{AccessToken, AccountPicker};
 use crate::config::GitHubConfig;
 use crate::model::upstream_login::UpstreamLogin;
-use crate::query::encode;
+use crate::untrusted::encode;
 
 /// The newest version of the REST API; without the header GitHub uses an older one.
 const API_VERSION: HeaderValue = HeaderValue::from_static("2026-03-10");
@@ -91,10 +90,6 @@ impl GitHub {
             callback,
             client,
         }
-    }
-
-    pub(super) fn is_enabled(&self) -> bool {
-        self.config.enabled
     }
 
     pub(super) fn is_loopback(&self) -> bool {

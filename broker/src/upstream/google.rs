@@ -1,28 +1,20 @@
 //! Sign-in with Google: OpenID Connect, where only the ID token proves who the user is.
 
-pub(super) mod documents;
-pub(super) mod id_token;
-pub(super) mod jwks;
-pub(super) mod metadata;
-
-mod cached_document;
-
 use contract::{Profile, Provider, Subject};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::access_token::AccessToken;
-use super::account_picker::AccountPicker;
 use super::client::{Answer, Client, Observer};
+use super::documents::Documents;
 use super::failure::{Failure, own_credentials_rejected};
+use super::id_token::{self, Claims, Expected};
 use super::normalize;
+use super::oauth::{AccessToken, AccountPicker};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
 use crate::model::UnixMs;
 use crate::model::upstream_login::UpstreamLogin;
-use crate::query::encode;
-use documents::Documents;
-use id_token::{Claims, Expected};
+use crate::untrusted::encode;
 
 /// The maximum length of a `sub` that Google documents, in bytes.
 const MAX_SUB_BYTES: usize = 255;
@@ -64,10 +56,6 @@ impl Google {
             client,
             documents,
         }
-    }
-
-    pub(super) fn is_enabled(&self) -> bool {
-        self.config.enabled
     }
 
     pub(super) fn is_loopback(&self) -> bool {

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::printable::{self, is_disruptive};
+use crate::untrusted::{is_disruptive, printable_line};
 
 /// The maximum length of a name or username, in characters; longer ones are cut.
 const MAX_NAME_CHARS: usize = 256;
@@ -38,7 +38,7 @@ impl From<String> for LenientString {
 /// A name or a username: trimmed, without characters that do not print or that
 /// reorder text, and cut at [`MAX_NAME_CHARS`].
 pub(super) fn text(claim: LenientString) -> Option<String> {
-    printable::line(&claim.0?, MAX_NAME_CHARS)
+    printable_line(&claim.0?, MAX_NAME_CHARS)
 }
 
 /// An e-mail address: one `@` with something on both sides, nothing unprintable,

@@ -13,7 +13,7 @@ use rocket::{Data, Request};
 use crate::http::raw_headers::{is, is_host, only};
 use crate::http::response::refusal::Refusal;
 use crate::http::route_table::{METHODS, WRONG_METHOD, allowed_methods};
-use crate::query::Query;
+use crate::untrusted::Query;
 
 /// Preconditions come before every route.
 const FIRST: isize = -20;

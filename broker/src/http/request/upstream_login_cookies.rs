@@ -17,9 +17,9 @@ use crate::http::response::refusal::Refusal;
 use crate::model::login_session::{BrowserBinding, Handle};
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
-use crate::query::Query;
 use crate::relay::{BrowserTraits, SameTraits};
 use crate::sign_in::ProviderRedirect;
+use crate::untrusted::Query;
 
 /// The upstream logins that a browser keeps at most; the oldest goes first.
 const MAX_UPSTREAM_LOGINS: usize = 8;

@@ -20,8 +20,8 @@ use crate::http::raw_headers::only;
 use crate::model::login_session::Handle;
 use crate::model::upstream_login::UpstreamLogin;
 use crate::projects::{Project, Projects};
-use crate::query::{Query, Repeated};
 use crate::relay::{Fetch, Referrer, Visit};
+use crate::untrusted::{Query, Repeated};
 use crate::upstream::Call;
 
 /// A request by a browser, and the broker that serves it.

@@ -12,8 +12,8 @@ use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 
-use crate::query::encode;
 use crate::sign_in::{ClientRedirect, LegacyOutcome};
+use crate::untrusted::encode;
 
 /// A redirect that a browser follows with GET, whatever it sent before.
 ///

@@ -9,10 +9,10 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::failure::Failure;
+use super::normalize::LenientString;
+use super::oauth::AccessToken;
 use crate::model::UnixMs;
-use crate::upstream::access_token::AccessToken;
-use crate::upstream::failure::Failure;
-use crate::upstream::normalize::LenientString;
 
 /// The largest accepted difference between Google's clock and the broker's.
 const SKEW_SECONDS: i64 = 60;
@@ -21,17 +21,17 @@ const SKEW_SECONDS: i64 = 60;
 const OLD_ISSUER: &str = "accounts.google.com";
 
 /// The values that an ID token must contain.
-pub(in crate::upstream) struct Expected<'a> {
-    pub(in crate::upstream) issuer: &'a str,
-    pub(in crate::upstream) client_id: &'a str,
-    pub(in crate::upstream) nonce: &'a str,
-    pub(in crate::upstream) access_token: Option<&'a AccessToken>,
-    pub(in crate::upstream) now: UnixMs,
+pub(super) struct Expected<'a> {
+    pub(super) issuer: &'a str,
+    pub(super) client_id: &'a str,
+    pub(super) nonce: &'a str,
+    pub(super) access_token: Option<&'a AccessToken>,
+    pub(super) now: UnixMs,
 }
 
 /// The claims that the broker reads.
 #[derive(Debug, Deserialize)]
-pub(in crate::upstream) struct Claims {
+pub(super) struct Claims {
     iss: String,
     aud: String,
     azp: Option<String>,
@@ -39,19 +39,19 @@ pub(in crate::upstream) struct Claims {
     iat: i64,
     nonce: Option<String>,
     at_hash: Option<String>,
-    pub(in crate::upstream) sub: String,
+    pub(super) sub: String,
     #[serde(default)]
-    pub(in crate::upstream) name: LenientString,
+    pub(super) name: LenientString,
     #[serde(default)]
-    pub(in crate::upstream) email: LenientString,
+    pub(super) email: LenientString,
     #[serde(default, deserialize_with = "lenient_bool")]
-    pub(in crate::upstream) email_verified: bool,
+    pub(super) email_verified: bool,
     #[serde(default)]
-    pub(in crate::upstream) picture: LenientString,
+    pub(super) picture: LenientString,
 }
 
 /// The id of the key with which `token` claims to be signed.
-pub(in crate::upstream) fn key_id(token: &str) -> Result<String, Failure> {
+pub(super) fn key_id(token: &str) -> Result<String, Failure> {
     let header = decode_header(token).map_err(|_| Failure::IdTokenShape)?;
     if header.alg != Algorithm::RS256 {
         return Err(Failure::IdTokenAlgorithm);
@@ -84,7 +84,7 @@ static SIGNATURE_ALONE: LazyLock<Validation> = LazyLock::new(|| {
 });
 
 /// Verifies the signature and the claims.
-pub(in crate::upstream) fn verify(
+pub(super) fn verify(
     token: &str,
     key: &DecodingKey,
     expected: &Expected<'_>,
@@ -95,7 +95,7 @@ pub(in crate::upstream) fn verify(
     check(&claims, expected).map(|()| claims)
 }
 
-pub(in crate::upstream) fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
+pub(super) fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
     let now = expected.now.seconds();
     let is_issuer = claims.iss == expected.issuer
         || (claims.iss == OLD_ISSUER

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use contract::Digest;
 
+use super::failure::Failure;
 use crate::clock::Clock;
 use crate::model::UnixMs;
-use crate::upstream::failure::Failure;
 
 /// The time between a failed fetch and the next. Sign-ins that waited for the fetch
 /// share its failure, or each would wait for a time limit of its own, one after the
