@@ -4,7 +4,6 @@
 //! An event contains ids, never a secret, a URI or a body. It goes to the log and to the
 //! subscribers, which see the same events in the same order.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -226,12 +225,6 @@ impl AuditLog {
             Some(login) => format!("{origin}/logins/{}", login.as_str()),
             None => format!("{origin}/others"),
         })
-    }
-}
-
-impl fmt::Debug for AuditLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AuditLog({} subscribers)", self.subscribers.len())
     }
 }
 

@@ -48,7 +48,6 @@ pub use server::{InFlight, config, operator};
 
 use crate::Broker;
 use crate::startup::background::{overload_probe, sweeper};
-use finish::AuditFairing;
 use request::preconditions::{self, NoHeadByForm, wrong_methods};
 
 impl Broker {
@@ -93,7 +92,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .attach(Shield::new())
         .attach(RestoreDroppedHeaders)
         .attach(NoHeadByForm)
-        .attach(AuditFairing)
+        .attach(finish::fairing())
         .attach(sweeper())
         .attach(overload_probe())
         .mount("/", preconditions::routes())

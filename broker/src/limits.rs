@@ -30,7 +30,6 @@ pub(crate) struct RetryAfter {
 }
 
 /// The limits of one broker. Each replica counts for itself.
-#[derive(Debug)]
 pub(crate) struct Limits {
     wrong_secrets: RateLimit<([u8; 32], Option<IpAddr>)>,
     callbacks: RateLimit<IpAddr>,

@@ -4,7 +4,6 @@
 //! set: never a login, a project, an address, or a value that a client sent.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::audit::{Event, Party, Step};
 /// Names and values. A value is never one that a client sent.
@@ -42,76 +41,56 @@ pub struct Metrics {
 impl Metrics {
     /// Metrics that are all zero.
     pub fn new() -> Self {
+        let all = &mut Registry::with_prefix("broker");
         let mut metrics = Self {
+            logins: counted(
+                all,
+                "logins",
+                "Logins that ended, by provider and outcome: succeeded, or the rule that explains \
+                 the failure",
+            ),
+            steps: counted(all, "steps", "Steps that were committed"),
+            refusals: counted(all, "refusals", "Requests that were refused, by rule"),
+            visits: counted(
+                all,
+                "visits",
+                "Browsers that came to sign in, by the provenance of their visit",
+            ),
+            requests: counted(
+                all,
+                "requests",
+                "Requests that were answered, by route and status",
+            ),
+            calls: counted(
+                all,
+                "upstream_calls",
+                "Calls to providers, by operation and the class of the answer's status, or the \
+                 rule that explains why there was none",
+            ),
+            call_seconds: measured(
+                all,
+                "upstream_call",
+                "Durations of calls to providers",
+                Family::new_with_constructor(seconds_of_a_call),
+            ),
+            store_seconds: measured(
+                all,
+                "store_step",
+                "Durations of the store's steps, including their commits",
+                Family::new_with_constructor(seconds_of_a_step),
+            ),
+            store_failures: counted(all, "store_failures", "Steps that the store could not do"),
+            delay_seconds: measured(
+                all,
+                "delay",
+                "The delay of the store's steps, or of a task that waits for the processor if \
+                 that is longer",
+                Gauge::default(),
+            ),
             registry: Arc::default(),
-            logins: Family::default(),
-            steps: Family::default(),
-            refusals: Family::default(),
-            visits: Family::default(),
-            requests: Family::default(),
-            calls: Family::default(),
-            call_seconds: Family::new_with_constructor(seconds_of_a_call),
-            store_seconds: Family::new_with_constructor(seconds_of_a_step),
-            store_failures: Family::default(),
-            delay_seconds: Gauge::default(),
         };
-        metrics.registry = Arc::new(metrics.registered());
+        metrics.registry = Arc::new(std::mem::take(all));
         metrics
-    }
-
-    fn registered(&self) -> Registry {
-        let mut all = Registry::with_prefix("broker");
-        all.register(
-            "logins",
-            "Logins that ended, by provider and outcome: succeeded, or the rule that explains the failure",
-            self.logins.clone(),
-        );
-        all.register("steps", "Steps that were committed", self.steps.clone());
-        all.register(
-            "refusals",
-            "Requests that were refused, by rule",
-            self.refusals.clone(),
-        );
-        all.register(
-            "visits",
-            "Browsers that came to sign in, by the provenance of their visit",
-            self.visits.clone(),
-        );
-        all.register(
-            "requests",
-            "Requests that were answered, by route and status",
-            self.requests.clone(),
-        );
-        all.register(
-            "upstream_calls",
-            "Calls to providers, by operation and the class of the answer's status, or the rule \
-             that explains why there was none",
-            self.calls.clone(),
-        );
-        all.register_with_unit(
-            "upstream_call",
-            "Durations of calls to providers",
-            Unit::Seconds,
-            self.call_seconds.clone(),
-        );
-        all.register_with_unit(
-            "store_step",
-            "Durations of the store's steps, including their commits",
-            Unit::Seconds,
-            self.store_seconds.clone(),
-        );
-        all.register(
-            "store_failures",
-            "Steps that the store could not do",
-            self.store_failures.clone(),
-        );
-        all.register_with_unit(
-            "delay",
-            "The delay of the store's steps, or of a task that waits for the processor if that is longer",
-            Unit::Seconds,
-            self.delay_seconds.clone(),
-        );
-        all
     }
 
     /// All metrics in the text format of OpenMetrics.
@@ -200,6 +179,19 @@ impl Metrics {
     }
 }
 
+/// Registers a counter for each set of labels.
+fn counted(all: &mut Registry, name: &str, help: &str) -> Counted {
+    let counted = Counted::default();
+    all.register(name, help, counted.clone());
+    counted
+}
+
+/// Registers a metric in seconds.
+fn measured<M: Metric + Clone>(all: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    all.register_with_unit(name, help, Unit::Seconds, metric.clone());
+    metric
+}
+
 fn count(counted: &Counted, labels: Labels) {
     counted.get_or_create(&labels).inc();
 }
@@ -207,12 +199,6 @@ fn count(counted: &Counted, labels: Labels) {
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
     }
 }
 

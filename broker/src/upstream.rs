@@ -42,7 +42,6 @@ pub use failure::Failure;
 pub(crate) use oauth::AccountPicker;
 
 /// The providers that are configured.
-#[derive(Debug)]
 pub struct Upstreams {
     google: Option<Google>,
     github: Option<GitHub>,

@@ -36,7 +36,7 @@ impl Config {
     fn check_operator(&self) -> Result<(), ConfigError> {
         match self.operator.bind {
             Some(bind) if !bind.ip().is_loopback() && !self.operator.exposed => {
-                Err(ConfigError::Exposed(
+                Err(ConfigError::Inconsistent(
                     "operator.bind is not loopback, and any client that reaches it may read the \
                      metrics: bind to 127.0.0.1, or set operator.exposed = true where a private \
                      network or a firewall protects it",
@@ -51,7 +51,7 @@ impl Config {
             return Ok(());
         };
         if !self.base_url.is_https() {
-            return Err(ConfigError::Contradictory(
+            return Err(ConfigError::Inconsistent(
                 "tls is set, but base_url is http: browsers reach a broker that terminates TLS \
                  at an https address",
             ));
@@ -65,7 +65,7 @@ impl Config {
 
     fn check_shared_key(&self) -> Result<(), ConfigError> {
         if matches!(self.store.url, StoreUrl::Postgres(_)) && self.cookie_keys.is_empty() {
-            return Err(ConfigError::Incomplete(
+            return Err(ConfigError::Inconsistent(
                 "cookie_keys is empty, but the store is PostgreSQL, which brokers share: \
                  give all of them the same key, 32 random bytes in base64url, for instance from \
                  `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
@@ -80,7 +80,9 @@ impl Config {
         if ids.all(|id| seen.insert(id)) {
             Ok(())
         } else {
-            Err(ConfigError::Ambiguous)
+            Err(ConfigError::Inconsistent(
+                "two projects have the same client_id: each needs its own",
+            ))
         }
     }
 }
@@ -88,20 +90,20 @@ impl Config {
 /// Checks a configuration that faces the network.
 fn check_exposed(config: &Config) -> Result<(), ConfigError> {
     if config.projects.iter().any(Project::is_for_development) {
-        return Err(ConfigError::Exposed(
+        return Err(ConfigError::Inconsistent(
             "a project has the development secret, but base_url or bind is not loopback: \
              make its credentials with `broker new-project`",
         ));
     }
     if config.cookie_keys.is_empty() {
-        return Err(ConfigError::Exposed(
+        return Err(ConfigError::Inconsistent(
             "cookie_keys is empty, but base_url or bind is not loopback: \
              add 32 random bytes in base64url, for instance from \
              `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
         ));
     }
     if !config.base_url.is_https() {
-        return Err(ConfigError::Exposed(
+        return Err(ConfigError::Inconsistent(
             "base_url is http, which is for this machine alone, but bind is not loopback: \
              set base_url to the https address by which browsers reach the broker, \
              or bind to 127.0.0.1",

@@ -16,9 +16,6 @@ pub enum ConfigError {
     /// The file or the environment is not a configuration.
     #[error("{0}")]
     Invalid(String),
-    /// A setting that is for this machine alone would face the network.
-    #[error("{0}")]
-    Exposed(&'static str),
     /// Other users of this machine may read a file of secrets.
     #[error(
         "{path} holds a secret ({secret}), but its mode {mode:03o} lets others on this machine \
@@ -40,16 +37,11 @@ pub enum ConfigError {
         /// The reason.
         why: String,
     },
-    /// Two keys contradict each other.
-    #[error("{0}")]
-    Contradictory(&'static str),
     /// A server under a provider's name is not that provider's.
     #[error("{0}")]
     Foreign(&'static str),
-    /// Two projects have the same client id.
-    #[error("two projects have the same client_id: each needs its own")]
-    Ambiguous,
-    /// A setting that several brokers must share is missing.
+    /// Keys contradict each other, one lacks another, or a setting that is for this machine
+    /// alone would face the network.
     #[error("{0}")]
-    Incomplete(&'static str),
+    Inconsistent(&'static str),
 }

@@ -13,31 +13,40 @@ pub(super) const PREFIX: &str = "BROKER_";
 
 /// The message of the first error.
 pub(super) fn of(error: &figment::Error) -> String {
+    let source = match (&error.metadata, &error.kind) {
+        (None, _) => String::new(),
+        (Some(it), Kind::UnknownField(key, _)) if it.source.is_none() => {
+            return wrong_variable(&path_to(error, key));
+        }
+        (Some(it), _) => match &it.source {
+            Some(source) => format!(" (in {source})"),
+            None => format!(" (in the {})", it.name),
+        },
+    };
     let key = match error.path.as_slice() {
         [] => String::new(),
         path => format!("`{}`: ", printable_path(path)),
-    };
-    let source = match &error.metadata {
-        None => String::new(),
-        Some(metadata) => match &metadata.source {
-            Some(source) => format!(" (in {source})"),
-            None => format!(" (in the {})", metadata.name),
-        },
     };
     let hint = hint(error).unwrap_or_default();
     format!("{key}{}{hint}{source}", description(&error.kind))
 }
 
+/// The message about a variable that sets no key.
+fn wrong_variable(path: &str) -> String {
+    let hint = match nearest(path) {
+        Some(key) => format!("did you mean {}?", variable(&key)),
+        None => "the broker's README lists the keys".to_owned(),
+    };
+    let unknown = unknown_key(path);
+    format!("{unknown} (in the environment, after {PREFIX}); {hint}")
+}
+
 /// A suggestion for an unknown key, or the variable that sets a missing one.
 fn hint(error: &figment::Error) -> Option<String> {
-    let source = error.metadata.as_ref().map(|it| it.source.is_some());
     match &error.kind {
         Kind::UnknownField(key, _) => {
             let meant = nearest(&path_to(error, key))?;
-            Some(match source {
-                Some(false) => format!("; did you mean {}?", variable(&meant)),
-                _ => format!("; did you mean `{meant}`?"),
-            })
+            Some(format!("; did you mean `{meant}`?"))
         }
         // No variable sets a key in a list.
         Kind::MissingField(key) if !error.path.iter().any(is_index) => {
@@ -89,8 +98,9 @@ fn is_no_secret(key: &str) -> bool {
     key.len() <= 40 && (word.bytes().all(is_of_key) || key.parse::<u16>().is_ok())
 }
 
+/// The message about an unknown key, or the path of one.
 fn unknown_key(key: &str) -> String {
-    if is_no_secret(key) {
+    if key.split('.').all(is_no_secret) {
         format!("unknown key `{key}`")
     } else {
         "unknown key (it may be a secret, and is not shown)".to_owned()

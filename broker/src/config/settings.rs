@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
 use contract::Origin;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::tls::TlsConfig;
 use super::upstream::UpstreamConfig;
@@ -114,7 +114,6 @@ pub struct OperatorConfig {
 pub struct StoreConfig {
     /// `sqlite:PATH`, relative to the configuration file, `sqlite::memory:`, or
     /// `postgres://…`.
-    #[serde(deserialize_with = "store_url")]
     pub url: StoreUrl,
 }
 
@@ -124,12 +123,6 @@ impl Default for StoreConfig {
             url: StoreUrl::SqliteFile("broker.db".into()),
         }
     }
-}
-
-fn store_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StoreUrl, D::Error> {
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(serde::de::Error::custom)
 }
 
 /// The name of a header that only the proxy in front may set.

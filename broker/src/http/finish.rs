@@ -2,7 +2,7 @@
 //! and the event goes to the audit log.
 
 use contract::Rule;
-use rocket::fairing::{Fairing, Info, Kind};
+use rocket::fairing::AdHoc;
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, catch};
@@ -16,21 +16,11 @@ use crate::Broker;
 use crate::audit::{Event, Party};
 use crate::store::fail_points::FailPoint;
 
-/// Completes every answer that Rocket sends.
-pub(super) struct AuditFairing;
-
-#[rocket::async_trait]
-impl Fairing for AuditFairing {
-    fn info(&self) -> Info {
-        Info {
-            name: "headers and audit log",
-            kind: Kind::Response,
-        }
-    }
-
-    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        close(request, response);
-    }
+/// The fairing that completes every answer that Rocket sends.
+pub(super) fn fairing() -> AdHoc {
+    AdHoc::on_response("headers and audit log", |request, response| {
+        Box::pin(async move { close(request, response) })
+    })
 }
 
 /// Completes the answer to `request`, and records its event.
@@ -91,33 +81,26 @@ fn operation(request: &Request<'_>) -> String {
 pub(super) fn catch(status: Status, request: &Request<'_>) -> Caught {
     // The preconditions answer at every path, so what Rocket can read has a route.
     if request.route().is_none() {
-        return Caught::Unrouted(rule_of_unrouted(request).into());
+        return Caught(rule_of_unrouted(request).into());
     }
     let by_guard = RequestContext::of(request).refused();
-    Caught::Routed(Refusal {
+    Caught(Refusal {
         status: refusal_status(status),
         refused: by_guard.unwrap_or_else(|| rule_of(status).into()),
     })
 }
 
 /// A refusal by Rocket or by a guard.
-pub(super) enum Caught {
-    /// Its answer passes the fairings.
-    Routed(Refusal),
-    /// Rocket answers a request line that it cannot read without them.
-    Unrouted(Refusal),
-}
+pub(super) struct Caught(Refusal);
 
 impl<'r> Responder<'r, 'static> for Caught {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        match self {
-            Caught::Routed(refusal) => refusal.respond_to(request),
-            Caught::Unrouted(refusal) => {
-                let mut response = refusal.respond_to(request)?;
-                close(request, &mut response);
-                Ok(response)
-            }
+        let mut response = self.0.respond_to(request)?;
+        if request.route().is_none() {
+            // Rocket answers a request line that it cannot read without its fairings.
+            close(request, &mut response);
         }
+        Ok(response)
     }
 }
 

@@ -1,6 +1,5 @@
 //! A rate limit for each of many keys, by the broker's own clock.
 
-use std::fmt;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -53,14 +52,8 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
     }
 }
 
-impl<K: Hash + Eq + Clone> fmt::Debug for RateLimit<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RateLimit({} remembered)", self.limiter.len())
-    }
-}
-
 /// Our clock, as the limiter reads it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Ticks {
     clock: Clock,
     began: UnixMs,

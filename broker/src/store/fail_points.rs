@@ -40,13 +40,6 @@ impl FailPoint {
 #[derive(Clone, Default)]
 pub struct FailPoints(Option<Arc<dyn Fn(FailPoint) + Send + Sync>>);
 
-impl std::fmt::Debug for FailPoints {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let number = usize::from(self.0.is_some());
-        write!(f, "FailPoints({number} callbacks)")
-    }
-}
-
 impl FailPoints {
     /// No callback.
     pub const NONE: Self = Self(None);

@@ -27,9 +27,10 @@ use super::outcome::{StoreError, check_version};
 use super::sql::{SCHEMA, SCHEMA_VERSION};
 use crate::model::UnixMs;
 use connections::{SETTINGS, Settings};
-use error_message::StepError;
 use executor::PostgresExecutor;
 use url::{PoolMode, PostgresUrl};
+
+pub(super) use error_message::StepError;
 
 /// The time limit of a step that has its connection. It is shorter than
 /// `statement_timeout`: a commit that waits for a synchronous standby when it is
@@ -37,7 +38,7 @@ use url::{PoolMode, PostgresUrl};
 const STEP: Duration = Duration::from_secs(5);
 
 /// The most attempts at a step that the database undid in favour of another one.
-const MAX_ATTEMPTS: usize = 5;
+pub(super) const MAX_ATTEMPTS: usize = 5;
 
 /// Held while the tables are made, so that of several brokers that start at once
 /// one makes them. The lock's name includes the schema: brokers that use another
@@ -53,32 +54,17 @@ pub(super) struct Postgres {
     fail_points: FailPoints,
 }
 
-/// The attempts at one step so far.
-#[derive(Default)]
-pub(super) struct Attempts(usize);
-
-impl Attempts {
-    /// The result of the step; none, if it is to be taken again.
-    pub(super) fn judge<T>(
-        &mut self,
-        result: Result<T, StepError>,
-    ) -> Option<Result<T, StoreError>> {
-        self.0 += 1;
-        match result {
-            Err(StepError::Conflict(_)) if self.0 < MAX_ATTEMPTS => None,
-            result => Some(result.map_err(StoreError::from)),
-        }
-    }
-}
-
 /// Takes the step that an expression begins, until it has a result. No function: a future
 /// that calls a closure by reference is not `Send`.
 macro_rules! repeat {
     ($step:expr) => {{
-        let mut attempts = $crate::store::postgres::Attempts::default();
+        use $crate::store::postgres::{MAX_ATTEMPTS, StepError};
+        let mut attempts = 0;
         loop {
-            if let Some(result) = attempts.judge($step.await) {
-                break result;
+            attempts += 1;
+            match $step.await {
+                Err(StepError::Conflict(_)) if attempts < MAX_ATTEMPTS => {}
+                result => break result.map_err(StoreError::from),
             }
         }
     }};

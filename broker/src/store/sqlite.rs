@@ -26,10 +26,8 @@ use inline::Inline;
 use writer::Writer;
 
 /// The embedded store.
-#[derive(Debug)]
 pub(super) struct Sqlite(Connections);
 
-#[derive(Debug)]
 enum Connections {
     Memory(Inline),
     /// The reader is closed first: the last connection to close empties the write-ahead

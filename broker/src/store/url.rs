@@ -4,10 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use super::postgres::url::PostgresUrl;
 
 /// The address of a store: the configuration's `store.url`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum StoreUrl {
     /// `sqlite::memory:`: lost when the process ends.
     SqliteMemory,

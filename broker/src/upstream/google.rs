@@ -20,7 +20,6 @@ use crate::untrusted::encode;
 const MAX_SUB_BYTES: usize = 255;
 
 /// Google, or an imitation of it.
-#[derive(Debug)]
 pub struct Google {
     config: GoogleConfig,
     callback: String,

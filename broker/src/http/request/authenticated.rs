@@ -46,41 +46,27 @@ pub(crate) trait ClientRequest: DeserializeOwned + Send {
     fn client_secret(&self) -> &ClientSecret;
 }
 
-impl ClientRequest for LoginSessionRequest {
-    const UNRECOGNISED: Status = Status::Unauthorized;
+macro_rules! client_requests {
+    ($($request:ty => $unrecognised:ident;)+) => {$(
+        impl ClientRequest for $request {
+            const UNRECOGNISED: Status = Status::$unrecognised;
 
-    fn client_id(&self) -> &str {
-        self.client_id.as_str()
-    }
+            fn client_id(&self) -> &str {
+                self.client_id.as_str()
+            }
 
-    fn client_secret(&self) -> &ClientSecret {
-        &self.client_secret
-    }
+            fn client_secret(&self) -> &ClientSecret {
+                &self.client_secret
+            }
+        }
+    )+};
 }
 
-impl ClientRequest for LoginResultRequest {
+client_requests! {
+    LoginSessionRequest => Unauthorized;
     // The spec shows no status but 400 for a refused result.
-    const UNRECOGNISED: Status = Status::BadRequest;
-
-    fn client_id(&self) -> &str {
-        self.client_id.as_str()
-    }
-
-    fn client_secret(&self) -> &ClientSecret {
-        &self.client_secret
-    }
-}
-
-impl ClientRequest for TokenRequest {
-    const UNRECOGNISED: Status = Status::Unauthorized;
-
-    fn client_id(&self) -> &str {
-        self.client_id.as_str()
-    }
-
-    fn client_secret(&self) -> &ClientSecret {
-        &self.client_secret
-    }
+    LoginResultRequest => BadRequest;
+    TokenRequest => Unauthorized;
 }
 
 #[rocket::async_trait]

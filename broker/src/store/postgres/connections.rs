@@ -16,7 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::url::{Encryption, PoolMode, PostgresUrl, Roots};
+use super::url::{Encryption, PoolMode, PostgresUrl};
 use crate::store::outcome::StoreError;
 
 /// The most steps that one broker runs at once; further ones wait.
@@ -43,7 +43,10 @@ pub(super) fn to(url: &PostgresUrl, settings: Settings) -> Result<Pool, StoreErr
     };
     let manager = match url.encryption() {
         Encryption::Off => Manager::from_config(config, NoTls, recycle),
-        Encryption::Verified(roots) => Manager::from_config(config, connector(roots)?, recycle),
+        Encryption::BySystem => Manager::from_config(config, connector(of_the_system()?)?, recycle),
+        Encryption::ByFile(path) => {
+            Manager::from_config(config, connector(in_file(path)?)?, recycle)
+        }
     };
     Pool::builder(manager)
         .max_size(MAX_CONNECTIONS)
@@ -164,16 +167,8 @@ impl Settings {
     }
 }
 
-/// A connector that trusts the authorities of `roots`.
-///
-/// # Errors
-///
-/// If there are none, or their file cannot be read.
-fn connector(roots: &Roots) -> Result<MakeRustlsConnect, StoreError> {
-    let roots = match roots {
-        Roots::System => of_the_system()?,
-        Roots::File(path) => in_file(path)?,
-    };
+/// A connector that trusts these authorities.
+fn connector(roots: RootCertStore) -> Result<MakeRustlsConnect, StoreError> {
     // Named, because the process has no default one.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

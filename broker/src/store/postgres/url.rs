@@ -19,22 +19,14 @@ pub struct PostgresUrl {
 }
 
 /// The encryption on the way to the server, by libpq's parameters `sslmode` and
-/// `sslrootcert`.
+/// `sslrootcert`: none, or TLS with a certificate for the host's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// None.
     Off,
-    /// TLS, with a certificate for the host's name by one of these authorities.
-    Verified(Roots),
-}
-
-/// The trusted certificate authorities.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Roots {
-    /// Those of the operating system.
-    System,
-    /// Those in a PEM file.
-    File(PathBuf),
+    /// By an authority of the operating system.
+    BySystem,
+    /// By an authority in a PEM file.
+    ByFile(PathBuf),
 }
 
 /// How long a connection keeps its session of the server: pgbouncer's word.
@@ -62,7 +54,7 @@ impl PostgresUrl {
         let encryption = own.encryption()?;
         config.ssl_mode(match encryption {
             Encryption::Off => SslMode::Disable,
-            Encryption::Verified(_) => SslMode::Require,
+            Encryption::BySystem | Encryption::ByFile(_) => SslMode::Require,
         });
         Ok(Self {
             config: Box::new(config),
@@ -73,7 +65,7 @@ impl PostgresUrl {
 
     /// The same address, with a relative path resolved against `folder`.
     pub(crate) fn relative_to(mut self, folder: &Path) -> Self {
-        if let Encryption::Verified(Roots::File(path)) = &mut self.encryption {
+        if let Encryption::ByFile(path) = &mut self.encryption {
             *path = folder.join(&*path);
         }
         self
@@ -164,9 +156,9 @@ impl OwnParameters {
         match (self.ssl_mode.as_deref(), root) {
             // As libpq has it, the system's authorities alone ask for the strictest mode.
             (None | Some("verify-full"), Some("system")) | (Some("verify-full"), None) => {
-                Ok(Encryption::Verified(Roots::System))
+                Ok(Encryption::BySystem)
             }
-            (Some("verify-full"), Some(file)) => Ok(Encryption::Verified(Roots::File(file.into()))),
+            (Some("verify-full"), Some(file)) => Ok(Encryption::ByFile(file.into())),
             (Some("require" | "verify-ca"), _) => Err(
                 "sslmode in store.url does not check that the server is the right one: use \
                      sslmode=verify-full, with sslrootcert=FILE for an authority of your own",
@@ -217,8 +209,8 @@ mod tests {
 
     #[test]
     fn verify_full_checks_by_the_systems_authorities_or_by_those_of_a_file() {
-        let file = |path: &str| Encryption::Verified(Roots::File(path.into()));
-        let system = Encryption::Verified(Roots::System);
+        let file = |path: &str| Encryption::ByFile(path.into());
+        let system = Encryption::BySystem;
         check_encryption("", &Encryption::Off);
         check_encryption("?sslmode=disable", &Encryption::Off);
         check_encryption("?sslmode=prefer", &Encryption::Off);
@@ -261,7 +253,7 @@ mod tests {
     #[test]
     fn a_relative_file_of_authorities_is_beside_the_configuration() {
         let url = parse("postgres://broker@db/broker?sslmode=verify-full&sslrootcert=ca.pem");
-        let expected = Encryption::Verified(Roots::File("/etc/broker/ca.pem".into()));
+        let expected = Encryption::ByFile("/etc/broker/ca.pem".into());
         assert_eq!(
             *url.relative_to(Path::new("/etc/broker")).encryption(),
             expected

@@ -15,7 +15,6 @@ use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::outcome::StoreError;
 
 /// A connection that its callers use one after the other.
-#[derive(Debug)]
 pub(super) struct Inline {
     connection: Mutex<Connection>,
     fail_points: FailPoints,
