@@ -114,7 +114,7 @@ breaks! {
     ]
     a_commit_that_does_not_wait_for_the_disk: CRASHES_OF_TWO,
         "lost" | "twice" | "outlived" | "let into", [
-        "broker/src/store/postgres/settings.rs", "(\"synchronous_commit\", \"on\")" => "(\"synchronous_commit\", \"off\")";
+        "broker/src/store/postgres/connections.rs", "(\"synchronous_commit\", \"on\")" => "(\"synchronous_commit\", \"off\")";
     ]
     a_code_that_is_redeemed_after_its_end: SOAK, "a code was redeemed after its end", [
         SQL, "AND token_digest IS NULL AND $8 < code_ends_ms" => "AND token_digest IS NULL AND $8 = $8";
@@ -142,21 +142,21 @@ breaks! {
         let _ = self.exchange(upstream_login, code, observer).await;";
     ]
     a_panic: SOAK, "a panic at", [
-        "broker/src/http/login_result.rs", "Ok(Json(context.log(report)?))" =>
-            "let result = context.log(report)?;
+        "broker/src/http/api.rs", "Ok(Json(result.await?))" =>
+            "let result = result.await?;
     assert!(!matches!(result, LoginResult::Failed { .. }));
     Ok(Json(result))";
     ]
     a_session_key_in_the_log: SOAK, "a secret is in the log", [
-        "broker/src/http/login_result.rs", "Ok(Json(context.log(report)?))" =>
+        "broker/src/http/api.rs", "Ok(Json(result.await?))" =>
             "tracing::info!(key = request.session_key.expose());
-    Ok(Json(context.log(report)?))";
+    Ok(Json(result.await?))";
     ]
     a_broker_that_keeps_something_of_every_profile: SOAK, "memory", [
-        "broker/src/store/sqlite.rs", "self.read(|db| poll_once(steps::token(db, token, now)))" =>
-            "self.read(|db| {
+        "broker/src/store.rs", "|db| steps::token(db, token, now)" =>
+            "|db| {
                 std::mem::forget(vec![1_u8; 1 << 17]);
-                poll_once(steps::token(db, token, now))
-            })";
+                steps::token(db, token, now)
+            }";
     ]
 }
