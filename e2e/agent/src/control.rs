@@ -99,9 +99,15 @@ impl Control {
     /// If no HTTP client can be made.
     pub fn at(url: &str) -> Result<Self, ControlError> {
         let client = http::builder(Reach::Loopback).timeout(TIMEOUT);
+        // To read the certificates of the machine takes long.
+        let client = if url.starts_with("https:") {
+            client
+        } else {
+            client.tls_certs_only([])
+        };
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
-            client: http::build(client.tls_certs_only([])).map_err(ControlError)?,
+            client: http::build(client).map_err(ControlError)?,
         })
     }
 
@@ -254,8 +260,10 @@ impl Control {
 
     fn unreachable(&self, error: &HttpError) -> ControlError {
         let reason = match error {
-            HttpError::NoAnswer => "it does not answer",
-            _ => "nothing listens there",
+            HttpError::NoAnswer => "it does not answer".to_owned(),
+            // A certificate may be the reason.
+            _ if self.url.starts_with("https:") => error.to_string(),
+            _ => "nothing listens there".to_owned(),
         };
         let url = &self.url;
         ControlError(format!("no stack at the control address {url}: {reason}"))

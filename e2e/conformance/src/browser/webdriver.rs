@@ -41,7 +41,7 @@ impl WebDriver {
         url: &str,
         callback: &str,
     ) -> Result<String, Stop> {
-        let client = http::builder(reach(&self.url), RESPONSE_TIMEOUT);
+        let client = http::builder(reach(&self.url)).timeout(RESPONSE_TIMEOUT);
         let client = http::build(client).map_err(Stop::Harness)?;
         let capabilities = Capabilities::deserialize(&self.capabilities);
         let capabilities = capabilities.map_err(|error| self.stop(&error.to_string()))?;
