@@ -9,14 +9,12 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use broker::audit::{AuditLog, Event, Party};
+use broker::audit::{Event, Party};
 use broker::clock::Clock;
-use broker::config::{Config, UpstreamConfig};
 use broker::model::UnixMs;
 use broker::model::grant::NewGrant;
 use broker::model::upstream_login::{Seed, UpstreamLogin};
 use broker::store::fail_points::FailPoints;
-use broker::store::{self, StoreUrl};
 use broker::{Broker, Dependencies};
 use contract::{CodeVerifier, HandoffCode, Profile, Provider, Subject};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -29,11 +27,10 @@ use testkit::http::Response;
 use testkit::server::runtime;
 use url::Url;
 
-use crate::fake_provider::{github_config, google_config};
-use crate::storage::SharedStore;
+use crate::storage::{SharedStore, open_at};
 use crate::test_broker::{
-    ADA_SECRET, BASE, CALLBACK, LOCAL_CALLBACK, ada, authorize_query, authorize_with, parameter,
-    project, session_body, token_body, verifier, with,
+    ADA_SECRET, BASE, CALLBACK, LOCAL_CALLBACK, ada, authorize_query, authorize_with, config,
+    parameter, recorded, session_body, token_body, verifier, with,
 };
 
 /// Two providers that refuse connections.
@@ -63,26 +60,16 @@ pub(crate) struct FuzzedBroker {
 
 impl FuzzedBroker {
     pub(crate) fn start() -> Self {
-        let store = store::open(&StoreUrl::SqliteMemory, FailPoints::NONE).unwrap();
+        let store = open_at("sqlite::memory:", FailPoints::NONE);
         let clock = Clock::fixed_at(UnixMs(1_800_000_000_000));
-        let events = Arc::<Mutex<Vec<Event>>>::default();
-        let log = events.clone();
-        let append = move |event: &Event| log.lock().unwrap().push(event.clone());
+        let (audit, events) = recorded();
         let dependencies = Dependencies {
             clock: clock.clone(),
-            audit: AuditLog::new().subscribed(Arc::new(append)),
+            audit,
             store: Some(store.clone()),
             ..Dependencies::default()
         };
-        let mut config = Config {
-            upstream: UpstreamConfig {
-                google: Some(google_config(GOOGLE)),
-                github: Some(github_config(GITHUB)),
-                ..UpstreamConfig::default()
-            },
-            projects: vec![project("ada", SECRET, &CALLBACKS)],
-            ..Config::in_process(BASE.parse().unwrap())
-        };
+        let mut config = config(GOOGLE, GITHUB);
         // Most requests bear a wrong one.
         config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
         let broker = Broker::assemble(config, dependencies).unwrap();

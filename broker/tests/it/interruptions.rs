@@ -185,7 +185,7 @@ impl HangUp {
     }
 }
 
-// Threats: L4.
+// Threats: L4, B2, B30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
     let hung_up = HangUp::during_the_provider_call(false).await;
@@ -200,6 +200,7 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
 
 /// The code was issued and lost. It cannot be requested again, so the browser starts
 /// another login.
+// Threats: B2, B30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
     let hung_up = HangUp::during_the_provider_call(true).await;

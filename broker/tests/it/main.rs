@@ -13,7 +13,6 @@ mod process;
 mod test_broker;
 
 mod model;
-mod relay;
 mod storage;
 
 mod http;

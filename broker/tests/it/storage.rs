@@ -19,8 +19,8 @@ mod test_store;
 
 #[cfg(feature = "postgres")]
 pub(crate) use test_store::Engine;
-pub(crate) use test_store::SharedStore;
 use test_store::TestStore;
+pub(crate) use test_store::{SharedStore, open_at};
 
 macro_rules! suite {
     ($engine:expr) => {

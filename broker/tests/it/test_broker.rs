@@ -67,6 +67,31 @@ pub(crate) fn project(name: &str, secret: &str, callbacks: &[&str]) -> Project {
     )
 }
 
+/// The configuration of a broker with these providers and the projects of Ada and Bob.
+pub(crate) fn config(google: &str, github: &str) -> Config {
+    Config {
+        upstream: UpstreamConfig {
+            timeout_ms: 5_000,
+            google: Some(google_config(google)),
+            github: Some(github_config(github)),
+            ..UpstreamConfig::default()
+        },
+        projects: vec![
+            project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),
+            project("bob", BOB_SECRET, &[BOB_CALLBACK]),
+        ],
+        ..Config::in_process(BASE.parse().unwrap())
+    }
+}
+
+/// An audit log, and the events that are appended to it.
+pub(crate) fn recorded() -> (AuditLog, Arc<Mutex<Vec<Event>>>) {
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let recorded = events.clone();
+    let append = move |event: &Event| recorded.lock().unwrap().push(event.clone());
+    (AuditLog::new().subscribed(Arc::new(append)), events)
+}
+
 impl TestBroker {
     /// Starts a broker in memory with two projects and both providers.
     pub(crate) async fn start() -> Self {
@@ -103,27 +128,11 @@ impl TestBroker {
     ) -> Self {
         testkit::leak_check::watch_log();
         let github = FakeProvider::start_github().await;
-        let mut config = Config {
-            upstream: UpstreamConfig {
-                timeout_ms: 5_000,
-                // Port 1 of loopback: closed on any sane machine.
-                google: Some(google_config("http://127.0.0.1:1")),
-                github: Some(github_config(&github.url())),
-                ..UpstreamConfig::default()
-            },
-            projects: vec![
-                project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),
-                project("bob", BOB_SECRET, &[BOB_CALLBACK]),
-            ],
-            ..Config::in_process(BASE.parse().unwrap())
-        };
+        // Port 1 of loopback: closed on any sane machine.
+        let mut config = config("http://127.0.0.1:1", &github.url());
         change(&mut config);
         let base_url = config.base_url.to_string();
-        let events = Arc::<Mutex<Vec<Event>>>::default();
-        let recorded = events.clone();
-        let audit = AuditLog::new().subscribed(Arc::new(move |event: &Event| {
-            recorded.lock().unwrap().push(event.clone());
-        }));
+        let (audit, events) = recorded();
         let projects = Projects::default();
         let clock = dependencies.clock.clone();
         let dependencies = Dependencies {

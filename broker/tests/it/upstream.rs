@@ -15,18 +15,19 @@ mod users;
 
 use std::collections::BTreeMap;
 
-use crate::fake_provider::{
-    ACCESS_TOKEN, DISCOVERY, FakeProvider, Reply, TOKEN, google_config, token,
-};
-use crate::test_broker::{
-    Browser, CALLBACK, TestBroker, authorize_with, parameter, query_with, session_body, state, with,
-};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Provider::{self, GitHub, Google};
 use serde_json::{Value, json};
 use testkit::http::Response;
+
+use crate::fake_provider::{
+    ACCESS_TOKEN, DISCOVERY, FakeProvider, Reply, TOKEN, google_config, token,
+};
+use crate::test_broker::{
+    Browser, CALLBACK, TestBroker, authorize_with, parameter, query_with, session_body, state, with,
+};
 
 struct FakeProviders {
     broker: TestBroker,

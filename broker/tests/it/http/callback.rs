@@ -22,27 +22,6 @@ async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
 }
 
-// Threats: B2, B30.
-#[tokio::test]
-async fn a_repeated_callback_does_not_call_the_provider_again() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider(1).await;
-    browser.get(&back).await.redirects_to(CALLBACK);
-    let (legacy, legacy_back) = broker.at_provider_in_legacy().await;
-    assert_eq!(legacy.get(&legacy_back).await.status, 303);
-    let calls = broker.calls_upstream();
-    assert_eq!(calls, 2 * 3, "an exchange and two questions each");
-    for end in ["code=upstream-code", "error=access_denied"] {
-        let again = back.replace("code=upstream-code", end);
-        browser.get(&again).await.redirects_to(CALLBACK);
-        assert_eq!(broker.last_rule(), Some("upstream_login.once"));
-    }
-    let again = legacy.get(&legacy_back).await;
-    again.is_refusal_page(400, "upstream_login.once");
-    assert_eq!(broker.calls_upstream(), calls);
-    broker.has_status(1, "succeeded").await;
-}
-
 // Threats: X1, V4, M1, B1, CVE-2026-7507, CVE-2025-14546, CVE-2025-65107, V2, CVE-2022-39222.
 #[tokio::test]
 async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {

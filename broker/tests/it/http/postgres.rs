@@ -9,11 +9,10 @@ use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use rocket::futures::future::join_all;
 use serde_json::json;
-use tokio_postgres::NoTls;
 
 use super::limits::many;
 use crate::storage::Engine as _;
-use crate::storage::postgres::Schema;
+use crate::storage::postgres::{Schema, connect};
 use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body};
 
 /// Changes the configuration to that of a broker on this database.
@@ -96,10 +95,7 @@ impl PostgresBroker {
 
     /// Begins a transaction with this statement in another session.
     async fn hold(&self, statement: &str) -> Session {
-        let (client, connection) = tokio_postgres::connect(&self.schema.url(), NoTls)
-            .await
-            .unwrap();
-        tokio::spawn(connection);
+        let client = connect(&self.schema.url()).await;
         let begin = format!("BEGIN; {statement}");
         client.batch_execute(&begin).await.unwrap();
         Session(client)

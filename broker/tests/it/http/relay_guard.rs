@@ -1,8 +1,9 @@
-//! The relay guard: the visits that need confirmation, by their provenance and by the
-//! settings of the project; the confirmation page, and its two forms, without which nothing
-//! changes.
+//! The relay guard: the table from a visit to its provenance; the visits that need
+//! confirmation, by their provenance and by the settings of the project; the confirmation
+//! page, and its two forms, without which nothing changes.
 
-use broker::relay::{RelayGuard, SelectAccount};
+use broker::relay::{Fetch, Provenance, Referrer, RelayDecision, RelayGuard, SelectAccount, Visit};
+use contract::Origin;
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
@@ -11,6 +12,103 @@ use crate::test_broker::{
     BASE, Browser, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, parameter, session_body,
     with,
 };
+
+const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
+
+fn origins(texts: &[&str]) -> Vec<Origin> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn fetch(site: &str, mode: &str, dest: &str) -> Option<Fetch> {
+    let sent = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Some(Fetch {
+        site: sent(site),
+        mode: sent(mode),
+        dest: sent(dest),
+    })
+}
+
+fn navigation(site: &str) -> Option<Fetch> {
+    fetch(site, "navigate", "document")
+}
+
+fn page(origin: &str) -> Referrer {
+    Referrer::Page(origin.to_owned())
+}
+
+#[track_caller]
+fn has_provenance(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
+    let visit = Visit { fetch, referrer };
+    assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
+}
+
+// Threats: X2.
+#[test]
+fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
+    for start in STARTS {
+        for site in ["cross-site", "same-site", "same-origin"] {
+            has_provenance(navigation(site), page(start), Provenance::Vouched);
+        }
+    }
+    for other in [
+        "https://evil.example",
+        "http://app.example",
+        "https://app.example:444",
+        "https://www.app.example",
+        "https://app.example.evil.example",
+        "http://localhost",
+        "http://localhost:3001",
+        "http://127.0.0.1:3000",
+        "null",
+    ] {
+        has_provenance(navigation("cross-site"), page(other), Provenance::Foreign);
+    }
+}
+
+#[test]
+fn any_other_visit_has_its_own_provenance() {
+    for (fetch, referrer, expected) in [
+        (navigation("none"), Referrer::Absent, Provenance::Typed),
+        (navigation("none"), page(STARTS[0]), Provenance::Typed),
+        (
+            navigation("cross-site"),
+            Referrer::Unreadable,
+            Provenance::Foreign,
+        ),
+        (
+            navigation("cross-site"),
+            Referrer::Absent,
+            Provenance::NoReferrer,
+        ),
+        // A client without fetch metadata is never vouched.
+        (None, Referrer::Absent, Provenance::NoMetadata),
+        (None, page(STARTS[0]), Provenance::NoMetadata),
+        (None, page("https://evil.example"), Provenance::Foreign),
+        (navigation(""), page(STARTS[0]), Provenance::NoMetadata),
+    ] {
+        has_provenance(fetch, referrer, expected);
+    }
+    for (mode, dest) in [
+        ("no-cors", "image"),
+        ("navigate", "iframe"),
+        ("navigate", "embed"),
+        ("cors", "empty"),
+        ("navigate", ""),
+        ("", "document"),
+        ("Navigate", "document"),
+    ] {
+        let fetch = fetch("cross-site", mode, dest);
+        has_provenance(fetch, page(STARTS[0]), Provenance::Embedded);
+    }
+}
+
+#[test]
+fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
+    for guard in [RelayGuard::Auto, RelayGuard::Off] {
+        let decision = guard.decide(Provenance::NoMetadata, true);
+        assert_eq!(decision, RelayDecision::PassUnbound);
+    }
+}
 
 pub(super) const EVIL: &str = "https://evil.example/";
 
@@ -35,7 +133,7 @@ fn provenance_and_rule(broker: &TestBroker) -> (&'static str, Option<&'static st
     (event.provenance.unwrap().as_str(), rule)
 }
 
-// Threats: X2, V3, X7, V1, V7, GHSA-vh7g-p26c-j2cw.
+// Threats: X2, V3, X7, V1, V7, M7, GHSA-vh7g-p26c-j2cw.
 #[tokio::test]
 async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
     let broker = TestBroker::start().await;
@@ -77,7 +175,7 @@ async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
     broker.has_status(1, "succeeded").await;
 }
 
-// Threats: X5.
+// Threats: X5, M3.
 #[tokio::test]
 async fn the_guard_always_confirms_before_any_client_is_bound() {
     let broker = with_project(|ada| ada.relay_guard = RelayGuard::Always).await;

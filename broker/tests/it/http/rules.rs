@@ -14,7 +14,8 @@ use testkit::http::Response;
 
 use super::relay_guard::is_confirmation_page;
 use crate::test_broker::{
-    BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, token_body, with,
+    BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, authorize_path, key, session_body, state,
+    token_body, with,
 };
 
 /// The refusal by a rule, and its form.
@@ -45,7 +46,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             let without_state = "error=invalid_request#".to_owned();
             Redirect(without_state, broker.authorize_with("state", "x").await)
         }
-        Rule::CodeChallengePattern => broker.authorize_error("code_challenge", "x").await,
+        Rule::CodeChallengePattern => invalid(broker.authorize_with("code_challenge", "x").await),
         Rule::CodeVerifierPattern => Api(400, broker.redeem_with("code_verifier", "x").await),
         Rule::CodeLength => Api(400, broker.redeem_with("code", "").await),
         Rule::RedirectUriShape => Api(400, broker.start_with("redirect_uri", "x").await),
@@ -178,13 +179,18 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
 
         // The legacy flow.
         Rule::AuthorizeClient => Page(400, broker.authorize_with("client_id", "prj_eve").await),
-        Rule::AuthorizeOnce => broker.authorize_with_twice("provider", "github").await,
-        Rule::AuthorizeChallengeMethod => {
-            broker
-                .authorize_error("code_challenge_method", "plain")
-                .await
+        Rule::AuthorizeOnce => {
+            let twice = format!("{}&provider=github", authorize_path());
+            invalid(broker.browser().get(&twice).await)
         }
-        Rule::AuthorizeResponseType => broker.authorize_error("response_type", "token").await,
+        Rule::AuthorizeChallengeMethod => invalid(
+            broker
+                .authorize_with("code_challenge_method", "plain")
+                .await,
+        ),
+        Rule::AuthorizeResponseType => {
+            invalid(broker.authorize_with("response_type", "token").await)
+        }
         Rule::CodeKnown => Api(400, broker.redeem_with("code", &key(1)).await),
         Rule::CodeClient => {
             let body = with(token_body(&broker.code().await), "client_id", "prj_bob");
@@ -225,21 +231,17 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         }
 
         // The upstream provider.
-        Rule::UpstreamDenied => {
-            broker
-                .callback_error("error=access_denied", "access_denied")
-                .await
-        }
+        Rule::UpstreamDenied => failed(
+            "access_denied",
+            broker.come_back("error=access_denied").await,
+        ),
         Rule::UpstreamInvalid => {
-            broker
-                .callback_error("code=", "invalid_provider_response")
-                .await
+            failed("invalid_provider_response", broker.come_back("code=").await)
         }
-        Rule::UpstreamUnavailable => {
-            broker
-                .callback_error("error=server_error", "provider_unavailable")
-                .await
-        }
+        Rule::UpstreamUnavailable => failed(
+            "provider_unavailable",
+            broker.come_back("error=server_error").await,
+        ),
 
         // The broker itself.
         Rule::StoreReachable => {
@@ -258,6 +260,17 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             Api(500, broker.start_by_hand(media, &framing, &body).await)
         }
     }
+}
+
+/// A refused authorization request, whose empty fragment replaces the browser's.
+fn invalid(response: Response) -> Row {
+    let query = format!("error=invalid_request&state={}#", state());
+    Redirect(query, response)
+}
+
+/// A login that failed at its provider.
+fn failed(error: &str, response: Response) -> Row {
+    Redirect(format!("error={error}&state={}", state()), response)
 }
 
 /// A base URL with a path.

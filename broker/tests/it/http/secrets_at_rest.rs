@@ -44,14 +44,12 @@ async fn no_secret_is_in_the_database_or_in_the_audit_log() {
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn no_secret_is_in_the_log_of_postgresql() {
+    use crate::storage::postgres::connect;
     use testkit::postgres::{Durability, Server};
 
     let server = Server::start(Durability::Relaxed).unwrap();
     let url = server.url("postgres");
-    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
-        .await
-        .unwrap();
-    tokio::spawn(connection);
+    let client = connect(&url).await;
     client.query("SELECT pg_switch_wal()", &[]).await.unwrap();
 
     let broker = TestBroker::start_with(|config| {

@@ -5,19 +5,17 @@
 //! pgbouncer; `just test` installs them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use broker::store::{Store, StoreUrl};
-use broker::store::fail_points::{FailPoint, FailPoints};
+use broker::store::Store;
+use broker::store::fail_points::FailPoints;
 use rocket::futures::future::join_all;
 use testkit::postgres::bouncer::Bouncer;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::test_store::{self, Engine, SharedStore, TestStore};
+use super::test_store::{self, Engine, PausedStep, TestStore};
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
@@ -92,28 +90,31 @@ impl Schema {
     }
 
     async fn client(&self) -> Client {
-        let (client, connection) = tokio_postgres::connect(&self.url(), NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client
+        connect(&self.url()).await
     }
+}
+
+/// A session of the database at this address.
+pub(crate) async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn count(client: &Client, select: &str) -> i64 {
+    client.query_one(select, &[]).await.unwrap().get(0)
 }
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+    async fn url(&self) -> String {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
-        let url: StoreUrl = self.url().parse().unwrap();
-        broker::store::open(&url, fail_points).unwrap()
+        Self::url(self)
     }
 
     async fn count(&self, select: &str) -> i64 {
-        self.client()
-            .await
-            .query_one(select, &[])
-            .await
-            .unwrap()
-            .get(0)
+        count(&self.client().await, select).await
     }
 }
 
@@ -139,38 +140,26 @@ impl Pooled {
         Self(format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// A connection past the pooler.
+    /// A session past the pooler.
     async fn client(database: &str) -> Client {
         let (server, _) = &*POOLED;
-        let url = server.url(database);
-        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        client
-    }
-
-    fn url(&self) -> String {
-        let (_, bouncer) = &*POOLED;
-        bouncer.url(&self.0)
+        connect(&server.url(database)).await
     }
 }
 
 #[async_trait]
 impl Engine for Pooled {
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+    async fn url(&self) -> String {
         let client = Self::client("postgres").await;
+        let create = format!("CREATE DATABASE {}", self.0);
         // The second broker of a test finds it.
-        let _ = client
-            .batch_execute(&format!("CREATE DATABASE {}", self.0))
-            .await;
-        let url: StoreUrl = format!("{}?pool_mode=transaction", self.url())
-            .parse()
-            .unwrap();
-        broker::store::open(&url, fail_points).unwrap()
+        let _ = client.batch_execute(&create).await;
+        let (_, bouncer) = &*POOLED;
+        format!("{}?pool_mode=transaction", bouncer.url(&self.0))
     }
 
     async fn count(&self, select: &str) -> i64 {
-        let client = Self::client(&self.0).await;
-        client.query_one(select, &[]).await.unwrap().get(0)
+        count(&Self::client(&self.0).await, select).await
     }
 }
 
@@ -179,8 +168,7 @@ impl Engine for Pooled {
 async fn refusal(setting: &str) -> String {
     let server = Server::start_with(Durability::Relaxed, &["synchronous_commit=off"]).unwrap();
     let bouncer = Bouncer::start(&server, &[setting]).unwrap();
-    let url: StoreUrl = bouncer.url("postgres").parse().unwrap();
-    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    let store = test_store::open_at(&bouncer.url("postgres"), FailPoints::NONE);
     store.ready().await.unwrap_err().to_string()
 }
 
@@ -204,21 +192,12 @@ async fn while_one_broker_sweeps_another_deletes_nothing() {
     let store = TestStore::on(Schema::new()).await;
     store.open(1).await;
     store.at_ms(1_200_000);
-    let (sender, before_commit) = channel();
-    let (commit, permission) = channel();
-    let permission = Mutex::new(permission);
-    let fail_points = FailPoints::new(move |point| {
-        if point == FailPoint::BeforeCommit {
-            sender.send(()).unwrap();
-            permission.lock().unwrap().recv().unwrap();
-        }
-    });
+    let (fail_points, step) = PausedStep::new();
     let (sweeper, now) = (store.engine.open_with(fail_points).await, store.now());
     let sweeping = tokio::spawn(async move { sweeper.sweep(now).await });
-    let timeout = Duration::from_secs(20);
-    before_commit.recv_timeout(timeout).unwrap();
+    step.wait();
     let other = store.inner.sweep(now).await;
-    commit.send(()).unwrap();
+    step.resume();
     assert_eq!(other.unwrap(), 0, "it neither deletes nor waits");
     assert_eq!(sweeping.await.unwrap().unwrap(), 1);
     assert_eq!(store.rows("logins").await, 0);
@@ -230,8 +209,7 @@ async fn while_one_broker_sweeps_another_deletes_nothing() {
 async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
     for _ in 0..10 {
         let schema = Schema::created().await;
-        let url = schema.url().parse().unwrap();
-        let open = |_| broker::store::open(&url, FailPoints::NONE).unwrap();
+        let open = |_| test_store::open_at(&schema.url(), FailPoints::NONE);
         let brokers: Vec<_> = (0..3).map(open).collect();
         for ready in join_all(brokers.iter().map(Store::ready)).await {
             ready.unwrap();
@@ -246,8 +224,8 @@ struct Database(String);
 
 #[async_trait]
 impl Engine for Database {
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
-        broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
+    async fn url(&self) -> String {
+        self.0.clone()
     }
 
     async fn count(&self, _: &str) -> i64 {

@@ -7,8 +7,9 @@ use broker::store::fail_points::FailPoints;
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
 
+use super::test_store::open_at;
 use crate::installation::Scratch;
-use crate::tls::authority;
+use crate::tls::{authority, certificate};
 
 const PASSWORD: &str = "LeakMark of the database";
 
@@ -47,16 +48,10 @@ impl TlsServer {
 
     /// Gives the server a certificate for `name`, changed by `change`.
     fn certify(&mut self, name: &str, change: impl FnOnce(&mut CertificateParams)) {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
-        change(&mut params);
-        let certificate = params.signed_by(&key, &self.authority).unwrap();
+        let (certificate, key) = certificate(&self.authority, name, change);
         let cluster = self.server.cluster();
         let owner = std::fs::metadata(&cluster).unwrap();
-        for (file, text) in [
-            ("server.crt", certificate.pem()),
-            ("server.key", key.serialize_pem()),
-        ] {
+        for (file, text) in [("server.crt", certificate), ("server.key", key)] {
             let path = cluster.join(file);
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
@@ -102,8 +97,7 @@ impl TlsServer {
 #[tokio::test]
 async fn a_connection_to_the_right_server_is_encrypted() {
     let mut here = TlsServer::start();
-    let url: StoreUrl = here.url("localhost", "ca.pem").parse().unwrap();
-    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    let store = open_at(&here.url("localhost", "ca.pem"), FailPoints::NONE);
     store.ready().await.unwrap();
     let select = "SELECT ssl, version FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                   WHERE usename = 'guest'";

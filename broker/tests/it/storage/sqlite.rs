@@ -1,18 +1,17 @@
 //! The embedded engine, with one file per test, and the tests of the file itself.
 
 use std::path::Path;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use broker::model::UnixMs;
 use broker::model::login_session::{LoginOutcome, SessionStatus};
-use broker::store::fail_points::{FailPoint, FailPoints};
+use broker::store::fail_points::FailPoints;
 use broker::store::{Opened, StoreUrl};
 use tokio::task::JoinSet;
 
 use super::test_store::{
-    self, Engine, Read, SharedStore, TestStore, binding, handle_of, login, query,
+    self, Engine, PausedStep, Read, TestStore, binding, handle_of, login, query,
 };
 use crate::installation::Scratch;
 use crate::test_broker::ada;
@@ -23,16 +22,12 @@ impl File {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Scratch::new()))
     }
-
-    fn url(&self) -> StoreUrl {
-        StoreUrl::SqliteFile(self.0.file("broker.db"))
-    }
 }
 
 #[async_trait]
 impl Engine for File {
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
-        broker::store::open(&self.url(), fail_points).unwrap()
+    async fn url(&self) -> String {
+        format!("sqlite:{}", self.0.file("broker.db").display())
     }
 
     async fn count(&self, select: &str) -> i64 {
@@ -54,8 +49,7 @@ async fn every_acknowledged_step_is_stored_after_a_restart() {
 // Threats: L6.
 #[tokio::test]
 async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
-    let url: StoreUrl = "sqlite::memory:".parse().unwrap();
-    let open = || broker::store::open(&url, FailPoints::NONE).unwrap();
+    let open = || test_store::open_at("sqlite::memory:", FailPoints::NONE);
     let (one, other, now) = (open(), open(), UnixMs(1_790_000_000_000));
     for (store, expected) in [
         (&one, Opened::Fresh),
@@ -69,8 +63,7 @@ async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_reads_at_once_in_memory_one_gets_the_outcome() {
-    let url: StoreUrl = "sqlite::memory:".parse().unwrap();
-    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    let store = test_store::open_at("sqlite::memory:", FailPoints::NONE);
     let now = UnixMs(1_790_000_000_000);
     for round in 0..50 {
         let (new, handle) = (login(round, handle_of(round), "ada", now), handle_of(round));
@@ -92,22 +85,14 @@ async fn of_many_reads_at_once_in_memory_one_gets_the_outcome() {
 async fn a_read_neither_waits_for_a_step_that_is_not_committed_nor_sees_it() {
     let store = TestStore::on(File::new()).await;
     store.open(1).await;
-    let (reached, paused) = channel();
-    let (resume, permission) = channel();
-    let permission = Mutex::new(permission);
-    let fail_points = FailPoints::new(move |point| {
-        if point == FailPoint::BeforeCommit {
-            reached.send(()).unwrap();
-            permission.lock().unwrap().recv().unwrap();
-        }
-    });
+    let (fail_points, step) = PausedStep::new();
     let pausing = store.engine.open_with(fail_points).await;
     let (one, now) = (pausing.clone(), store.now());
     let bind = tokio::spawn(async move { one.bind_browser(handle_of(1), binding(1), now).await });
-    paused.recv().unwrap();
+    step.wait();
     let during = pausing.find(handle_of(1), now).await.unwrap().unwrap();
     assert_eq!(during.status, SessionStatus::Unbound);
-    resume.send(()).unwrap();
+    step.resume();
     bind.await.unwrap().unwrap();
     let after = pausing.find(handle_of(1), now).await.unwrap().unwrap();
     assert_eq!(after.status, SessionStatus::Bound(binding(1)));

@@ -5,8 +5,10 @@
 //! session key of 32 bytes 1, and so on.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::test_broker::ada;
 use async_trait::async_trait;
 use broker::model::grant::{NewGrant, Redemption, Token};
 use broker::model::login_session::{
@@ -14,12 +16,14 @@ use broker::model::login_session::{
 };
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
-use broker::store::fail_points::FailPoints;
+use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{
     AccessToken, ClientId, CodeVerifier, Digest, GrantType, HandoffCode, LoginSessionRequest,
     Profile, Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
 };
+
+use crate::test_broker::ada;
 
 /// A store as several callers share it.
 pub(crate) type SharedStore = Store;
@@ -27,8 +31,13 @@ pub(crate) type SharedStore = Store;
 /// A database of one engine, empty at first.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
+    /// The address of the database, which exists from now on.
+    async fn url(&self) -> String;
+
     /// Opens the database as one more broker would, with these fail points.
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore;
+    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+        open_at(&self.url().await, fail_points)
+    }
 
     /// Opens the database as one more broker would.
     async fn open(&self) -> SharedStore {
@@ -37,6 +46,43 @@ pub(crate) trait Engine: Send + Sync {
 
     /// The number that this `SELECT` returns, without the store.
     async fn count(&self, select: &str) -> i64;
+}
+
+/// Opens the database at this address as one more broker would.
+pub(crate) fn open_at(url: &str, fail_points: FailPoints) -> SharedStore {
+    broker::store::open(&url.parse().unwrap(), fail_points).unwrap()
+}
+
+/// A step of a store that stops before its commit.
+pub(crate) struct PausedStep {
+    reached: Receiver<()>,
+    resume: Sender<()>,
+}
+
+impl PausedStep {
+    /// Fail points at which each step stops.
+    pub(crate) fn new() -> (FailPoints, Self) {
+        let (sender, reached) = channel();
+        let (resume, permission) = channel();
+        let permission = Mutex::new(permission);
+        let fail_points = FailPoints::new(move |point| {
+            if point == FailPoint::BeforeCommit {
+                sender.send(()).unwrap();
+                permission.lock().unwrap().recv().unwrap();
+            }
+        });
+        (fail_points, Self { reached, resume })
+    }
+
+    /// Waits until a step has stopped.
+    pub(crate) fn wait(&self) {
+        self.reached.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+
+    /// Lets one step go on.
+    pub(crate) fn resume(&self) {
+        self.resume.send(()).unwrap();
+    }
 }
 
 /// The store under test.

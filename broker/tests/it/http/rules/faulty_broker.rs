@@ -12,13 +12,12 @@ use reqwest::Method;
 use serde_json::Value;
 use testkit::http::Response;
 
-use super::Row;
 use crate::file_broker::BrokerWithOutages;
 use crate::http::overload::first_refusal;
 use crate::installation::Scratch;
 use crate::test_broker::{
     Browser, TestBroker, all, authorize_path, authorize_with, query_with, result_body,
-    session_body, state, token_body, with,
+    session_body, token_body, with,
 };
 
 /// A broker without Google, whose store and clock can fail.
@@ -166,35 +165,12 @@ impl FaultyBroker {
         self.send(Method::GET, &authorize_path(), &headers).await
     }
 
-    /// The same; its error is reported at the callback.
-    pub(super) async fn authorize_error(&self, name: &'static str, value: &str) -> Row {
-        refused(self.authorize_with(name, value).await)
-    }
-
-    /// Sends an authorization request with a repeated parameter.
-    pub(super) async fn authorize_with_twice(&self, name: &str, value: &str) -> Row {
-        let path = format!("{}&{name}={value}", authorize_path());
-        refused(self.browser().get(&path).await)
-    }
-
     /// Returns from the provider with this query in the legacy flow.
-    pub(super) async fn callback_error(&self, query: &str, error: &str) -> Row {
+    pub(super) async fn come_back(&self, query: &str) -> Response {
         let browser = self.browser();
         let redirect = browser.get(&authorize_path()).await;
-        redirect_with(error, browser.come_back(&redirect, query).await)
+        browser.come_back(&redirect, query).await
     }
-}
-
-/// A refused authorization request, whose empty fragment replaces the browser's.
-fn refused(response: Response) -> Row {
-    Row::Redirect(
-        format!("error=invalid_request&state={}#", state()),
-        response,
-    )
-}
-
-fn redirect_with(error: &str, response: Response) -> Row {
-    Row::Redirect(format!("error={error}&state={}", state()), response)
 }
 
 /// The error of a broker with this configuration.
