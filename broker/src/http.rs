@@ -86,8 +86,8 @@ fn rocket(broker: Broker) -> Rocket<Build> {
     let in_flight = InFlight::default();
     rocket::custom(server::own_config(&broker))
         .manage(broker)
-        .manage(in_flight.clone())
-        .attach(in_flight)
+        .attach(in_flight.fairing())
+        .manage(in_flight)
         // The headers of `response::headers` are stricter.
         .attach(Shield::new())
         .attach(RestoreDroppedHeaders)

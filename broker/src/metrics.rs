@@ -17,10 +17,10 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::audit::{Event, Party, Step};
-/// Names and values. A value is never one that a client sent.
-type Labels = Vec<(&'static str, Cow<'static, str>)>;
-type Counted = Family<Labels, Counter>;
-type Measured = Family<Labels, Histogram, fn() -> Histogram>;
+/// A name and a value, which is never one that a client sent.
+type Label = (&'static str, Cow<'static, str>);
+type Counted = Family<Vec<Label>, Counter>;
+type Measured = Family<Vec<Label>, Histogram, fn() -> Histogram>;
 
 /// All metrics. Clones share them.
 #[derive(Clone)]
@@ -132,29 +132,26 @@ impl Metrics {
         let status = event.status.unwrap_or_default();
         count(
             &self.requests,
-            vec![
+            [
                 ("operation", event.operation.clone().into()),
                 ("status", status.to_string().into()),
             ],
         );
         for step in &event.steps {
-            count(&self.steps, vec![("step", step.name().into())]);
+            count(&self.steps, [("step", step.name().into())]);
         }
         if let Some(provenance) = event.provenance {
-            count(
-                &self.visits,
-                vec![("provenance", provenance.as_str().into())],
-            );
+            count(&self.visits, [("provenance", provenance.as_str().into())]);
         }
         match (event.provider, event.rule) {
             (Some(provider), rule) if ends_a_login(event) => {
                 let outcome = rule.map_or("succeeded", Rule::id).into();
                 let provider = ("provider", provider.as_str().into());
-                count(&self.logins, vec![provider, ("outcome", outcome)]);
+                count(&self.logins, [provider, ("outcome", outcome)]);
             }
             // The confirmation page has a rule and is no refusal.
             (_, Some(rule)) if status >= 300 => {
-                count(&self.refusals, vec![("rule", rule.id().into())]);
+                count(&self.refusals, [("rule", rule.id().into())]);
             }
             _ => {}
         }
@@ -175,7 +172,7 @@ impl Metrics {
             (None, None) => "unknown",
         };
         labels.push(("outcome", outcome.into()));
-        count(&self.calls, labels);
+        self.calls.get_or_create(&labels).inc();
     }
 }
 
@@ -192,8 +189,8 @@ fn measured<M: Metric + Clone>(all: &mut Registry, name: &str, help: &str, metri
     metric
 }
 
-fn count(counted: &Counted, labels: Labels) {
-    counted.get_or_create(&labels).inc();
+fn count<const N: usize>(counted: &Counted, labels: [Label; N]) {
+    counted.get_or_create(&labels.into()).inc();
 }
 
 impl Default for Metrics {

@@ -49,7 +49,7 @@ fn hint(error: &figment::Error) -> Option<String> {
             Some(format!("; did you mean `{meant}`?"))
         }
         // No variable sets a key in a list.
-        Kind::MissingField(key) if !error.path.iter().any(is_index) => {
+        Kind::MissingField(key) if !error.path.iter().any(|it| is_index(it)) => {
             Some(format!("; or set {}", variable(&path_to(error, key))))
         }
         _ => None,
@@ -72,7 +72,7 @@ fn path_to(error: &figment::Error, key: &str) -> String {
     path.join(".")
 }
 
-fn is_index(part: &String) -> bool {
+fn is_index(part: &str) -> bool {
     part.parse::<u16>().is_ok()
 }
 

@@ -13,9 +13,7 @@ use rocket::{Either, FromForm, FromFormField, get, head, post};
 
 use super::context::RequestContext;
 use super::request::guards::{NewLogin, SameOriginPost};
-use super::request::visitor::{
-    BrowserRequest, Visitor, destination, parameter, query_of, required,
-};
+use super::request::visitor::{BrowserRequest, destination, parameter, query_of, required};
 use super::response::headers::FormPage;
 use super::response::pages::{self, FormTarget};
 use super::response::redirect::{self, Fragment, SeeOther};
@@ -23,45 +21,46 @@ use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::audit::Event;
 use crate::model::login_session::Handle;
+use crate::relay::Visit;
 use crate::sign_in::callback::{CallbackStep, Returned};
 use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest};
 use crate::sign_in::visit::LoginVisit;
-use crate::sign_in::{Answer, CallObserver};
+use crate::sign_in::{Answer, CallObserver, Confirmation};
 use crate::untrusted::Query;
 
 /// A redirect, or the confirmation page.
 type BrowserResponse = Either<SeeOther, FormPage<RawHtml<String>>>;
 
-fn respond(
-    answer: Answer,
-    fragment: Fragment,
+fn respond(answer: Answer, fragment: Fragment, browser: &BrowserRequest<'_>) -> BrowserResponse {
+    let base_url = &browser.broker.core.base_url;
+    match answer {
+        Answer::ToProvider(to) => Either::Left(browser.cookies.redirect_to_provider(&to)),
+        Answer::Back(to) => Either::Left(redirect::to_client(base_url, to, fragment)),
+        Answer::Confirm(confirmation) => ask(&confirmation, &FormTarget::Here, browser),
+    }
+}
+
+fn ask(
+    confirmation: &Confirmation,
     form: &FormTarget<'_>,
     browser: &BrowserRequest<'_>,
 ) -> BrowserResponse {
-    match answer {
-        Answer::ToProvider(to) => Either::Left(browser.cookies.redirect_to_provider(&to)),
-        Answer::Back(to) => {
-            let base_url = &browser.broker.core.base_url;
-            Either::Left(redirect::to_client(base_url, to, fragment))
-        }
-        Answer::Confirm(confirmation) => {
-            let request_id = browser.context.request_id();
-            Either::Right(pages::confirmation(&confirmation, form, request_id))
-        }
-    }
+    let request_id = browser.context.request_id();
+    Either::Right(pages::confirmation(confirmation, form, request_id))
 }
 
 #[get("/login/<handle>")]
 pub(super) async fn open(
     handle: Handle,
-    visitor: Visitor,
+    visit: Visit,
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let visit = visit_of(&handle, &browser, &observe, &mut event);
-    let answer = visit.open(&visitor).await?;
-    let form = FormTarget::Login(&handle);
-    Ok(respond(answer, Fragment::Inherited, &form, &browser))
+    let login = login_of(&handle, &browser, &observe, &mut event);
+    Ok(match login.open(&visit).await? {
+        Answer::Confirm(confirmation) => ask(&confirmation, &FormTarget::Login(&handle), &browser),
+        answer => respond(answer, Fragment::Inherited, &browser),
+    })
 }
 
 #[head("/login/<_>")]
@@ -74,14 +73,9 @@ pub(super) async fn confirm(
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let visit = visit_of(&handle, &browser, &observe, &mut event);
-    let answer = visit.confirm().await?;
-    Ok(respond(
-        answer,
-        Fragment::Ended,
-        &FormTarget::Here,
-        &browser,
-    ))
+    let login = login_of(&handle, &browser, &observe, &mut event);
+    let answer = login.confirm().await?;
+    Ok(respond(answer, Fragment::Ended, &browser))
 }
 
 #[post("/login/<handle>/cancel")]
@@ -91,17 +85,12 @@ pub(super) async fn cancel(
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let visit = visit_of(&handle, &browser, &observe, &mut event);
-    let answer = visit.cancel().await?;
-    Ok(respond(
-        answer,
-        Fragment::Ended,
-        &FormTarget::Here,
-        &browser,
-    ))
+    let login = login_of(&handle, &browser, &observe, &mut event);
+    let answer = login.cancel().await?;
+    Ok(respond(answer, Fragment::Ended, &browser))
 }
 
-fn visit_of<'a>(
+fn login_of<'a>(
     handle: &Handle,
     browser: &'a BrowserRequest<'_>,
     observe: CallObserver<'a>,
@@ -114,19 +103,14 @@ fn visit_of<'a>(
 #[get("/authorize")]
 pub(super) async fn authorize(
     _new: NewLogin,
-    visitor: Visitor,
+    visit: Visit,
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
     let request = read(&query_of(browser.uri), browser.broker)?;
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let core = &browser.broker.core;
-    let answer = legacy::authorize(core, request, &visitor, &observe, &mut event).await;
-    Ok(respond(
-        answer,
-        Fragment::Inherited,
-        &FormTarget::Here,
-        &browser,
-    ))
+    let answer = legacy::authorize(core, request, &visit, &observe, &mut event).await;
+    Ok(respond(answer, Fragment::Inherited, &browser))
 }
 
 #[head("/authorize")]
@@ -227,14 +211,9 @@ async fn complete_by(
         query: &query,
         observe: &observe,
     };
-    let answer = returned.complete(browser.client_addr.0, &mut event).await?;
+    let answer = returned.complete(browser.client_addr, &mut event).await?;
     // The redirect to the provider has ended any fragment that the browser came with.
-    Ok(respond(
-        answer,
-        Fragment::Ended,
-        &FormTarget::Here,
-        &browser,
-    ))
+    Ok(respond(answer, Fragment::Ended, &browser))
 }
 
 /// Ends the fragment that a browser may have come with: redirects from an address that ends

@@ -118,6 +118,12 @@ impl RequestContext {
     }
 }
 
+/// The broker that serves `request`: its server manages it.
+pub(crate) fn broker<'r>(request: &'r Request<'_>) -> &'r Broker {
+    let broker = request.rocket().state::<Broker>();
+    broker.expect("no broker serves without being managed")
+}
+
 /// 16 random characters: enough to find a line in a log.
 fn request_id() -> String {
     URL_SAFE_NO_PAD.encode(&random::bytes32()[..12])

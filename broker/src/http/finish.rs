@@ -7,9 +7,9 @@ use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, catch};
 
-use super::context::RequestContext;
+use super::context::{RequestContext, broker};
 use super::request::preconditions::rule_of_unrouted;
-use super::response::headers::{self, Scheme};
+use super::response::headers;
 use super::response::refusal::Refusal;
 use super::route_table::caller;
 use crate::Broker;
@@ -25,19 +25,10 @@ pub(super) fn fairing() -> AdHoc {
 
 /// Completes the answer to `request`, and records its event.
 fn close(request: &Request<'_>, response: &mut Response<'_>) {
-    complete(request, response);
-    if let Some(broker) = request.rocket().state::<Broker>() {
-        broker.audit.record(&event(broker, request, response));
-        broker.fail_points.hit(FailPoint::BeforeAnswer);
-    }
-}
-
-fn complete(request: &Request<'_>, response: &mut Response<'_>) {
-    let scheme = match request.rocket().state::<Broker>() {
-        Some(broker) if broker.core.base_url.is_https() => Scheme::Https,
-        _ => Scheme::Http,
-    };
-    headers::complete(response, RequestContext::of(request).request_id(), scheme);
+    let (broker, context) = (broker(request), RequestContext::of(request));
+    headers::complete(response, context.request_id(), &broker.core.base_url);
+    broker.audit.record(&event(broker, request, response));
+    broker.fail_points.hit(FailPoint::BeforeAnswer);
 }
 
 fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Event {

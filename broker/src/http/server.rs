@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
-use rocket::fairing::{Fairing, Info, Kind};
+use rocket::fairing::AdHoc;
 use rocket::http::ContentType;
-use rocket::{Build, Config, Data, Request, Rocket, State, get, routes};
+use rocket::{Build, Config, Rocket, State, get, routes};
 use tokio::sync::Notify;
 
 use super::dropped_headers::watch;
@@ -96,6 +96,15 @@ impl InFlight {
         }
     }
 
+    /// The fairing that counts.
+    pub(super) fn fairing(&self) -> AdHoc {
+        let all = self.clone();
+        AdHoc::on_request("requests in flight", move |request, _| {
+            request.local_cache(|| all.enter());
+            Box::pin(async {})
+        })
+    }
+
     fn enter(&self) -> Entered {
         self.0.requests.fetch_add(1, Ordering::SeqCst);
         Entered(self.0.clone())
@@ -110,19 +119,5 @@ impl Drop for Entered {
         if self.0.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.none.notify_waiters();
         }
-    }
-}
-
-#[rocket::async_trait]
-impl Fairing for InFlight {
-    fn info(&self) -> Info {
-        Info {
-            name: "requests in flight",
-            kind: Kind::Request,
-        }
-    }
-
-    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
-        request.local_cache(|| self.enter());
     }
 }

@@ -11,9 +11,9 @@ use rocket::sentinel::Sentinel;
 use rocket::serde::DeserializeOwned;
 use rocket::{Ignite, Request, Rocket};
 
-use super::client::ClientAddr;
-use super::guards::broker;
+use super::client;
 use crate::Broker;
+use crate::http::context::broker;
 use crate::http::raw_headers;
 use crate::http::response::refusal::Refusal;
 use crate::projects::Project;
@@ -96,7 +96,7 @@ async fn authenticate<T: ClientRequest>(
         }),
         Err(rule) => {
             // Only wrong credentials are counted: the right ones cannot be locked out.
-            limits.wrong_secret(body.client_id(), ClientAddr::of(request).0)?;
+            limits.wrong_secret(body.client_id(), client::address(request))?;
             Err(Refusal {
                 status: T::UNRECOGNISED,
                 refused: rule.into(),

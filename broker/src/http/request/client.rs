@@ -5,19 +5,14 @@ use std::net::{IpAddr, Ipv6Addr};
 use rocket::Request;
 use rocket::http::HeaderMap;
 
-/// The address of a client, if it distinguishes one from another.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClientAddr(pub(crate) Option<IpAddr>);
-
-impl ClientAddr {
-    /// The peer's address, or the one in the header of a configured proxy.
-    pub(crate) fn of(request: &Request<'_>) -> Self {
-        let address = match request.rocket().config().ip_header {
-            Some(_) => request.real_ip(),
-            None => request.client_ip(),
-        };
-        Self(address.and_then(distinguishing))
-    }
+/// The address of a client, if it distinguishes one from another: the peer's, or the one in
+/// the header of a configured proxy.
+pub(super) fn address(request: &Request<'_>) -> Option<IpAddr> {
+    let address = match request.rocket().config().ip_header {
+        Some(_) => request.real_ip(),
+        None => request.client_ip(),
+    };
+    address.and_then(distinguishing)
 }
 
 /// Loopback is a proxy that does not forward the client's address, or a developer: all
@@ -39,8 +34,8 @@ const LOOK: [&str; 5] = [
     "Sec-CH-UA-Platform",
 ];
 
-/// The headers by which a browser introduces itself, as one text. A client that sends no fetch metadata looks different from
-/// a browser, which does.
+/// The headers by which a browser introduces itself, as one text. A client that sends no fetch
+/// metadata looks different from a browser, which does.
 pub(super) fn look(headers: &HeaderMap<'_>) -> String {
     let lines = LOOK.map(|name| headers.get(name).collect::<Vec<_>>().join("\n"));
     let is_browser = headers.contains("Sec-Fetch-Mode");

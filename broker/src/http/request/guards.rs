@@ -7,6 +7,7 @@ use rocket::sentinel::Sentinel;
 use rocket::{Ignite, Request, Rocket};
 
 use crate::Broker;
+use crate::http::context::broker;
 use crate::http::raw_headers::only;
 use crate::http::response::refusal::Refusal;
 
@@ -88,10 +89,4 @@ impl Sentinel for NewLogin {
     fn abort(rocket: &Rocket<Ignite>) -> bool {
         rocket.state::<Broker>().is_none()
     }
-}
-
-/// The broker that serves `request`, for a guard with a sentinel.
-pub(super) fn broker<'r>(request: &'r Request<'_>) -> &'r Broker {
-    let broker = request.rocket().state::<Broker>();
-    broker.expect("the sentinel has checked it")
 }

@@ -8,10 +8,9 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::time::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::client::{self, ClientAddr};
-use super::cookies;
-use super::guards::broker;
+use super::{client, cookies};
 use crate::cookie_cipher::CookieCipher;
+use crate::http::context::broker;
 use crate::http::response::redirect::SeeOther;
 use crate::http::response::refusal::Refusal;
 use crate::model::login_session::{BrowserBinding, Handle};
@@ -160,7 +159,7 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
             jar: request.cookies(),
             cookie_cipher: &broker.cookie_cipher,
             is_https,
-            traits: BrowserTraits::of(&client::look(request.headers()), ClientAddr::of(request).0),
+            traits: BrowserTraits::of(&client::look(request.headers()), client::address(request)),
             held,
         })
     }

@@ -2,6 +2,7 @@
 //! in which a browser reports the start of a navigation.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use contract::{ClientId, RedirectUri, Rule};
@@ -11,11 +12,10 @@ use rocket::request::{FromParam, FromRequest, Outcome};
 use rocket::sentinel::Sentinel;
 use rocket::{Ignite, Request, Rocket};
 
-use super::client::ClientAddr;
-use super::guards::broker;
+use super::client;
 use super::upstream_login_cookies::UpstreamLoginCookies;
 use crate::Broker;
-use crate::http::context::RequestContext;
+use crate::http::context::{RequestContext, broker};
 use crate::http::raw_headers::only;
 use crate::model::login_session::Handle;
 use crate::model::upstream_login::UpstreamLogin;
@@ -30,7 +30,7 @@ pub(crate) struct BrowserRequest<'r> {
     pub(crate) context: &'r RequestContext,
     pub(crate) uri: &'r Origin<'r>,
     pub(crate) cookies: UpstreamLoginCookies<'r>,
-    pub(crate) client_addr: ClientAddr,
+    pub(crate) client_addr: Option<IpAddr>,
 }
 
 impl BrowserRequest<'_> {
@@ -51,7 +51,7 @@ impl<'r> FromRequest<'r> for BrowserRequest<'r> {
             context: RequestContext::of(request),
             uri: request.uri(),
             cookies,
-            client_addr: ClientAddr::of(request),
+            client_addr: client::address(request),
         })
     }
 }
@@ -62,27 +62,16 @@ impl Sentinel for BrowserRequest<'_> {
     }
 }
 
-/// A browser, or another client, at an address that browsers visit.
-pub(crate) struct Visitor(Visit);
-
-impl std::ops::Deref for Visitor {
-    type Target = Visit;
-
-    fn deref(&self) -> &Visit {
-        &self.0
-    }
-}
-
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Visitor {
+impl<'r> FromRequest<'r> for Visit {
     type Error = Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
         let headers = request.headers();
-        Outcome::Success(Visitor(Visit {
+        Outcome::Success(Visit {
             fetch: fetch(headers),
             referrer: referrer(headers),
-        }))
+        })
     }
 }
 

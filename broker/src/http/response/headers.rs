@@ -1,5 +1,6 @@
 //! The headers of every answer.
 
+use contract::Origin;
 use rocket::http::Header;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
@@ -29,7 +30,7 @@ impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for FormPage<R> {
 }
 
 /// Adds the headers that `response` does not have yet.
-pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Scheme) {
+pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, base_url: &Origin) {
     response.set_raw_header("X-Request-Id", request_id.to_owned());
     for (name, value) in [
         ("Cache-Control", "no-store"),
@@ -46,7 +47,7 @@ pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
             Header::new("Cross-Origin-Opener-Policy", "same-origin"),
         );
     }
-    if scheme == Scheme::Https {
+    if base_url.is_https() {
         set_if_absent(
             response,
             Header::new("Strict-Transport-Security", "max-age=31536000"),
@@ -57,15 +58,6 @@ pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
 fn is_html(response: &Response<'_>) -> bool {
     let media_type = response.headers().get_one("Content-Type");
     media_type.is_some_and(|it| raw_headers::is(it, "text/html"))
-}
-
-/// The scheme of the base URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    /// `http`, on loopback.
-    Http,
-    /// `https`.
-    Https,
 }
 
 fn set_if_absent(response: &mut Response<'_>, header: Header<'static>) {

@@ -9,9 +9,8 @@ use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 
 use super::pages;
-use crate::Broker;
 use crate::audit::Party;
-use crate::http::context::RequestContext;
+use crate::http::context::{RequestContext, broker};
 use crate::http::raw_headers::prefers_html;
 use crate::http::route_table::{allowed_methods, caller};
 use crate::projects::Project;
@@ -121,9 +120,8 @@ fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
 
 /// The project that the refused sign-in was for, if it is known.
 fn project(request: &Request<'_>, context: &RequestContext) -> Option<Arc<Project>> {
-    let broker: &Broker = request.rocket().state()?;
     let client_id = context.filled_event()?.project.as_ref()?;
-    broker.core.projects.find(client_id)
+    broker(request).core.projects.find(client_id)
 }
 
 /// The challenge that an answer 401 must have (RFC 9110 section 15.5.2).
