@@ -350,7 +350,7 @@ bench-wire:
 # Make the pictures of the README, in docs/pictures
 [group('release')]
 pictures: (_need "chromium")
-    PUBLISH_PICTURES=1 {{ suite }} --test browser pictures::
+    PUBLISH_PICTURES=1 {{ suite }} --test browser the_readme_has_pictures
 
 # List the dependencies of each program, as CycloneDX 1.5 in target/sbom
 [group('release')]

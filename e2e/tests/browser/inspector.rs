@@ -1,25 +1,33 @@
 //! The inspector and the presenter's view in a real browser: what their scripts do, and
 //! what works without them.
+//!
+//! And the pictures of the README. Each run takes them, and `just pictures` publishes them in
+//! `docs/pictures`: there the stack is at its usual addresses, as in the README.
 
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
+use stack::{Stack, StackClock, StackSettings};
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key};
 
-use crate::user::{Flow, User};
+use crate::user::{Flow, User, picture_path};
+use crate::{close_after, interactive, open_with};
 
 /// The inspector and a user, each with a browser of their own, at a fresh stack.
 macro_rules! with_inspector {
     (async |$stack:ident, $inspector:ident, $user:ident| $body:block) => {
         at_the_stack!(async |$stack, $user| {
-            let session = $crate::chromium::open().await;
+            let session = $crate::open().await;
             let $inspector = User::at(&session, &$stack);
             let outcome = async {
                 $inspector.opens_the_inspector().await?;
                 $body
                 Ok::<(), thirtyfour::error::WebDriverError>(())
             };
-            $crate::chromium::close_after(&session, outcome).await;
+            $crate::close_after(&session, outcome).await;
         })
     };
 }
@@ -249,4 +257,110 @@ async fn a_login_is_presented_arrow_by_arrow_by_the_keyboard() {
         user.clicks("#leave").await?;
         user.sees_heading("No login yet").await?;
     });
+}
+
+/// The limit for a picture in the repository.
+const MAX_BYTES: u64 = 150_000;
+
+/// The time in the pictures: they look alike each time.
+const NOW_MS: i64 = 1_790_000_000_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
+    let stack = Stack::start(settings()).await.unwrap();
+    let open = || open_with(&["--hide-scrollbars"]);
+    let (users, inspectors) = (open().await, open().await);
+    let outcome = async {
+        let user = User::at(&users, &stack);
+        let inspector = User::at(&inspectors, &stack);
+        inspector.opens_the_inspector().await?;
+        shows_profile(&user).await?;
+        shows_login(&inspector).await?;
+        stack.reset().await.unwrap();
+        let read = "POST /v1/login/result".parse().unwrap();
+        stack
+            .faults()
+            .arm(FaultInjection::next(read, Fault::LoseResponse));
+        shows_lost_answer(&inspector, &user).await
+    };
+    close_after(&inspectors, outcome).await;
+    let _ = users.quit().await;
+}
+
+/// Sets the size of the window, in CSS pixels; a picture of it is smaller by a fifth.
+async fn has_window(user: &User<'_>, width: u32, height: u32) -> WebDriverResult<()> {
+    let metrics = json!({
+        "width": width, "height": height, "deviceScaleFactor": 0.8, "mobile": false,
+    });
+    let set = "Emulation.setDeviceMetricsOverride";
+    user.sends_chromium(set, metrics).await.map(drop)
+}
+
+async fn shows_profile(user: &User<'_>) -> WebDriverResult<()> {
+    has_window(user, 1000, 680).await?;
+    user.signs_in(Flow::Clean, "google").await?;
+    takes(user, "profile").await
+}
+
+async fn shows_login(inspector: &User<'_>) -> WebDriverResult<()> {
+    has_window(inspector, 1240, 860).await?;
+    inspector.sees_arrow(READS, "plain").await?;
+    inspector.clicks_arrow(READS).await?;
+    inspector.sees("#exchange", "[masked").await?;
+    takes(inspector, "inspector").await
+}
+
+async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverResult<()> {
+    inspector.opens_control("/").await?;
+    has_window(inspector, 1160, 1240).await?;
+    user.goes_to(Flow::Clean, "google").await?;
+    user.chooses("ada").await?;
+    let stored = "The broker had already stored: The outcome was read";
+    inspector.sees("#sequence .text", stored).await?;
+    inspector.sees_no("#exchange").await?;
+    let scroll = "document.querySelector('#sequence').scrollIntoView(true);";
+    inspector.runs(scroll).await?;
+    takes(inspector, "lost-answer").await
+}
+
+/// Takes a picture, and publishes it if that is asked for.
+async fn takes(user: &User<'_>, name: &str) -> WebDriverResult<()> {
+    let name_of_all = format!("readme-{name}");
+    user.takes_picture(&name_of_all).await?;
+    let taken = picture_path(&name_of_all);
+    let bytes = std::fs::metadata(&taken).unwrap().len();
+    assert!(bytes < MAX_BYTES, "{name}: {bytes} bytes");
+    if let Some(folder) = published() {
+        std::fs::copy(&taken, folder.join(format!("{name}.png"))).unwrap();
+    }
+    Ok(())
+}
+
+/// A stack with users who choose, and a clock that stands still.
+fn settings() -> StackSettings {
+    let settings = StackSettings {
+        clock: StackClock::frozen_at(NOW_MS),
+        ..interactive()
+    };
+    if published().is_none() {
+        return settings;
+    }
+    StackSettings {
+        consumer: "localhost:3000".parse().unwrap(),
+        broker: "127.0.0.1:8000".parse().unwrap(),
+        control: "127.0.0.1:8010".parse().unwrap(),
+        google: "127.0.0.1:8020".parse().unwrap(),
+        github: "127.0.0.1:8030".parse().unwrap(),
+        ..settings
+    }
+}
+
+/// The folder of the published pictures, if they are to be published.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command that publishes says so in the environment"
+)]
+fn published() -> Option<PathBuf> {
+    std::env::var_os("PUBLISH_PICTURES")?;
+    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures"))
 }

@@ -12,37 +12,38 @@ macro_rules! at_the_stack {
     };
     (of $settings:expr, async |$stack:ident, $user:ident| $body:block) => {{
         let $stack = $crate::start($settings).await;
-        let session = $crate::chromium::open().await;
+        let session = $crate::open().await;
         let $user = $crate::user::User::at(&session, &$stack);
         let outcome = async {
             $body
             Ok::<(), thirtyfour::error::WebDriverError>(())
         };
-        $crate::chromium::close_after(&session, outcome).await;
+        $crate::close_after(&session, outcome).await;
     }};
 }
 
 mod application;
-mod chromium;
-mod site;
 mod user;
 
-mod accessibility;
 mod across_sites;
 mod inspector;
 mod lessons;
-mod other_port;
-mod pictures;
+mod pages;
 mod planted;
-mod provider_page;
 mod relay;
-mod screens;
+
+use std::panic::AssertUnwindSafe;
 
 use conformance::browser::{BrowserDriver, WebDriver};
 use conformance::control::StackControl;
 use conformance::{Expiry, Requirement, TestPlan};
+use examiner::{ChromeDriver, ChromiumSettings};
+use rocket::futures::FutureExt as _;
 use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
+use thirtyfour::error::WebDriverResult;
+use thirtyfour::{ChromiumLikeCapabilities as _, WebDriver as Session};
+use tokio::sync::OnceCell;
 use user::Flow;
 
 /// The settings of a stack whose providers show a page on which the user is chosen.
@@ -56,6 +57,61 @@ fn interactive() -> StackSettings {
 async fn start(settings: StackSettings) -> Stack {
     testkit::leak_check::watch_log();
     Stack::start(settings).await.unwrap()
+}
+
+/// Chromium takes the certificates of a stack over TLS unseen (`stack`'s suite `trust` tests
+/// the trust in them), and finds on this machine what the tests call a shop.
+const ARGUMENTS: [&str; 2] = [
+    "--ignore-certificate-errors",
+    "--host-resolver-rules=MAP *.shop.test 127.0.0.1",
+];
+
+/// The driver of the whole run; it ends with this process.
+async fn driver() -> &'static ChromeDriver {
+    static DRIVER: OnceCell<ChromeDriver> = OnceCell::const_new();
+    let start = || async {
+        let started = ChromeDriver::start(&ChromiumSettings::Hidden).await;
+        started.unwrap_or_else(|error| panic!("`just test` installs Chromium: {error}"))
+    };
+    DRIVER.get_or_init(start).await
+}
+
+/// Opens a browser with a profile of its own.
+async fn open() -> Session {
+    open_with(&[]).await
+}
+
+/// Opens a browser that is started with these arguments, too.
+async fn open_with(more: &[&str]) -> Session {
+    let driver = driver().await;
+    let mut chromium = driver.capabilities().unwrap();
+    for argument in ARGUMENTS.iter().chain(more) {
+        chromium.add_arg(argument).unwrap();
+    }
+    Session::new(driver.url(), chromium).await.unwrap()
+}
+
+/// Opens a browser that hides a page behind the tab in front of it, as the headless shell
+/// never does.
+async fn open_with_tabs() -> Session {
+    let driver = driver().await;
+    let mut chromium = driver.capabilities().unwrap();
+    chromium.unset_binary();
+    Session::new(driver.url(), chromium).await.unwrap()
+}
+
+/// Awaits what the user does, and closes the browser whatever came of it.
+async fn close_after(session: &Session, steps: impl Future<Output = WebDriverResult<()>>) {
+    let result = AssertUnwindSafe(steps).catch_unwind().await;
+    if !matches!(result, Ok(Ok(()))) {
+        let failed = user::picture_path("failed");
+        let _ = session.screenshot(&failed).await;
+    }
+    let _ = session.clone().quit().await;
+    match result {
+        Ok(outcome) => outcome.unwrap(),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +157,7 @@ async fn a_conformance_run_passes_with_a_real_browser() {
     let stack = start(interactive()).await;
     let control = StackControl::at(&stack.urls().control).unwrap();
     let [project, other] = control.projects().await.unwrap();
-    let driver = chromium::driver().await;
+    let driver = driver().await;
     let capabilities = serde_json::to_value(driver.capabilities().unwrap()).unwrap();
     let plan = TestPlan {
         base_url: stack.urls().broker.clone(),

@@ -1,16 +1,18 @@
-//! Cookies that an attacker plants in the victim's browser, from a sister subdomain or
-//! otherwise: the demo does not accept them, and they give the attacker no result.
+//! Cookies that an attacker plants in the victim's browser, from a sister subdomain, from
+//! another port of the broker's host name (cookies know no ports) or otherwise: the demo does
+//! not accept them, and they give the attacker no result. And a cookie with a byte that is not
+//! UTF-8.
 
-use reqwest::header::{COOKIE, ORIGIN};
 use serde_json::{Value, json};
 use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
-use testkit::http::Http;
+use testkit::browser::Browser;
 use thirtyfour::error::WebDriverResult;
 
-use crate::application::{SHOP, http};
+use crate::across_sites::over_tls;
+use crate::application::{Application, SHOP, Site, http};
 use crate::interactive;
-use crate::site::Site;
+use crate::relay::lure;
 use crate::user::{Flow, User};
 
 /// A stack over TLS, as in production, under a domain below which others have sites, too.
@@ -137,44 +139,116 @@ async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
 
 /// A client of the demo that planted its own live session in the victim's browser.
 struct Attacker {
-    http: Http,
+    browser: Browser,
     demo: String,
-    cookies: Vec<String>,
 }
 
 impl Attacker {
     async fn with_a_login_under_way(stack: &Stack) -> Self {
-        let (http, demo) = (http(stack), stack.urls().consumer.clone());
-        let start = http.post(format!("{demo}/login/google"));
-        let started = start.header(ORIGIN, &demo).send().await;
+        let (browser, demo) = (attacker(stack), stack.urls().consumer.clone());
+        let start = format!("{demo}/login/google");
+        let started = browser.press(&format!("{demo}/"), &start).await;
         assert_eq!(started.status, 303);
-        let lines = started.set_cookies();
-        let pair = |line: &String| line.split(';').next().unwrap().to_owned();
-        Self {
-            cookies: lines.iter().map(pair).collect(),
-            http,
-            demo,
-        }
+        Self { browser, demo }
     }
 
     /// Its session's cookie, as it is planted.
     fn session(&self) -> Value {
-        let mut pairs = self.cookies.iter().filter_map(|pair| pair.split_once('='));
-        let (name, value) = pairs
-            .find(|(name, _)| *name == "__Host-demo_session")
-            .unwrap();
+        let name = "__Host-demo_session";
+        let value = &self.browser.cookies(&self.demo)[name];
         json!({ "name": name, "value": value, "url": self.demo, "path": "/", "secure": true })
     }
 
-    /// Asks so often, one after the other, and returns where each answer led.
+    /// Asks this number of times, one after the other, each time with the same cookies, and
+    /// returns where each answer led.
     async fn asks_the_callback(&self, times: usize) -> Vec<Option<String>> {
+        let callback = format!("{}/callback", self.demo);
         let mut locations = Vec::new();
         for _ in 0..times {
-            let request = self.http.get(format!("{}/callback", self.demo));
-            let request = request.header(COOKIE, self.cookies.join("; "));
-            let response = request.send().await;
+            let response = self.browser.with_same_cookies().open(&callback).await;
             locations.push(response.location().map(ToOwned::to_owned));
         }
         locations
     }
+}
+
+/// A server at the broker's host name that plants these cookies at `/plant`.
+async fn neighbour<L: AsRef<[u8]>>(lines: Vec<L>) -> Site {
+    let site = Site::called("127.0.0.1").await;
+    site.sets_cookies("/plant", lines);
+    site
+}
+
+/// An attacker's client, which keeps cookies and sends what browsers send but for their
+/// names.
+fn attacker(stack: &Stack) -> Browser {
+    Browser::with_http(http(stack)).on_page("https://evil.example/")
+}
+
+/// Starts and confirms a login, plants its cookie in the user's browser, and sends that
+/// to the provider's page over a link.
+async fn takes_over(stack: &Stack, user: &User<'_>, guard: &str) -> WebDriverResult<()> {
+    let (app, broker) = (
+        Application::guarded(stack, guard).await,
+        &stack.urls().broker,
+    );
+    let (login, attacker) = (app.login().await, attacker(stack));
+    let confirmed = format!("{}/continue", login.authorization_url);
+    let redirect = attacker.press(&format!("{broker}/"), &confirmed).await;
+    let provider = redirect.location().expect("the provider's page");
+    let planted = attacker.cookies(broker).into_iter();
+    let secure = if broker.starts_with("https") {
+        "; Secure"
+    } else {
+        ""
+    };
+    let lines = planted
+        .map(|(name, value)| format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}"));
+    let neighbour = neighbour(lines.collect()).await;
+    user.opens(&neighbour.url("/plant")).await?;
+    let evil = lure(&provider.replace('&', "&amp;")).await;
+    user.opens(&evil.url("/")).await?;
+    user.follows_link().await?;
+    user.is_at_the_mock_of("google").await?;
+    user.chooses("ada").await?;
+
+    app.asks(user).await?;
+    app.waits_for(&login).await;
+    user.cancels_confirmation().await?;
+    user.sees_heading("Home").await?;
+    app.is_denied(&login).await;
+    Ok(())
+}
+
+// Threats: W1.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_planted_upstream_login_signs_no_attacker_in_with_or_without_tls() {
+    for settings in [interactive(), over_tls()] {
+        at_the_stack!(of settings, async |stack, user| {
+            for guard in ["auto", "always"] {
+                takes_over(&stack, &user, guard).await?;
+            }
+        });
+    }
+}
+
+// Threats: W2.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_that_is_not_utf_8_is_named_to_the_user() {
+    at_the_stack!(async |stack, user| {
+        let neighbour = neighbour(vec![b"caf\xe9=1; Path=/".to_vec()]).await;
+        user.opens(&neighbour.url("/plant")).await?;
+        let app = Application::at(&stack).await;
+        let login = app.login().await.authorization_url;
+        let link = format!("<a href=\"{login}\">Sign in</a>");
+        app.site.shows("/", &link);
+        user.opens(&app.site.url("/")).await?;
+        user.follows_link().await?;
+        user.sees_refusal("A cookie in this browser cannot be read")
+            .await?;
+        user.forgets_cookies().await?;
+        user.opens(&app.site.url("/")).await?;
+        user.follows_link().await?;
+        user.is_at_the_mock_of("google").await?;
+    });
 }

@@ -8,8 +8,7 @@ use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key};
 
-use crate::application::Application;
-use crate::site::Site;
+use crate::application::{Application, Site};
 use crate::user::{Flow, User};
 
 /// A foreign site with a link to `bait`.
