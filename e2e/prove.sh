@@ -128,7 +128,6 @@ proof() {
 BROKER="broker/src broker/contract/src"
 STACK="$BROKER e2e/stack mock-upstream/src consumer-demo/src"
 RACES="$BROKER e2e/agent/src e2e/consistency/src"
-CLIENTS="mock-upstream/src e2e/clients"
 PACKAGES="packaging e2e/kit"
 
 proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml" passed \
