@@ -89,7 +89,7 @@ pub struct Settings {
     webdriver: String,
 
     /// The capabilities of the driver's session, as JSON
-    #[arg(long, value_name = "JSON", default_value = "{}", value_parser = json)]
+    #[arg(long, value_name = "JSON", default_value = "{}")]
     capabilities: serde_json::Value,
 
     /// Wait in real time until things expire: a quarter of an hour
@@ -146,52 +146,7 @@ impl Settings {
             }
         }
     }
-}
 
-async fn run(settings: &Settings) -> Result<Conclusion, Box<dyn Error>> {
-    let spinner = spinner();
-    let plan = settings.plan(&spinner).await?;
-    let mut progress = |step: &str| {
-        spinner.set_message(step.to_owned());
-        if spinner.is_hidden() {
-            let _ = writeln!(io::stderr(), "{step} …");
-        }
-    };
-    let report = crate::run(&plan, &mut progress).await;
-    spinner.finish_and_clear();
-    let report = report?;
-    write_reports(settings, &report)?;
-    Ok(report.conclusion())
-}
-
-fn write_reports(settings: &Settings, report: &ConformanceReport) -> Result<(), Box<dyn Error>> {
-    if let Some(path) = &settings.junit {
-        std::fs::write(path, report.junit())
-            .map_err(|error| format!("--junit {}: {error}", path.display()))?;
-    }
-    let text = if settings.json {
-        report.json()
-    } else {
-        report.table()
-    };
-    match io::stdout().write_all(text.as_bytes()) {
-        // A pager that was closed is no error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
-    }
-}
-
-/// Shows the current step; hidden where there is no terminal.
-fn spinner() -> ProgressBar {
-    let spinner = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
-        spinner.set_style(style);
-    }
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
-}
-
-impl Settings {
     /// The plan of the run. The spinner is hidden while the user is asked.
     async fn plan(&self, spinner: &ProgressBar) -> Result<TestPlan, Box<dyn Error>> {
         let control = self.control.as_deref().map(StackControl::at).transpose()?;
@@ -274,6 +229,49 @@ impl Settings {
     }
 }
 
+async fn run(settings: &Settings) -> Result<Conclusion, Box<dyn Error>> {
+    let spinner = spinner();
+    let plan = settings.plan(&spinner).await?;
+    let mut progress = |step: &str| {
+        spinner.set_message(step.to_owned());
+        if spinner.is_hidden() {
+            let _ = writeln!(io::stderr(), "{step} …");
+        }
+    };
+    let report = crate::run(&plan, &mut progress).await;
+    spinner.finish_and_clear();
+    let report = report?;
+    write_reports(settings, &report)?;
+    Ok(report.conclusion())
+}
+
+fn write_reports(settings: &Settings, report: &ConformanceReport) -> Result<(), Box<dyn Error>> {
+    if let Some(path) = &settings.junit {
+        std::fs::write(path, report.junit())
+            .map_err(|error| format!("--junit {}: {error}", path.display()))?;
+    }
+    let text = if settings.json {
+        report.json()
+    } else {
+        report.table()
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        // A pager that was closed is no error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// Shows the current step; hidden where there is no terminal.
+fn spinner() -> ProgressBar {
+    let spinner = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
+        spinner.set_style(style);
+    }
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}
+
 /// A secret from a file, or from the environment.
 #[expect(
     clippy::disallowed_methods,
@@ -320,8 +318,4 @@ fn base_url(text: &str) -> Result<String, &'static str> {
     } else {
         Err(EXPECTED)
     }
-}
-
-fn json(text: &str) -> Result<serde_json::Value, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
 }

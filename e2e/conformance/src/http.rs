@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use agent::backend::Call;
 use agent::browser::{NavigationError, Page, Transport, Visit};
 use agent::http::{self, HttpError, Reach};
 use reqwest::Method;
@@ -126,21 +127,16 @@ impl Transport for Http {
     type Error = Stop;
 
     async fn send(&self, visit: &Visit, headers: HeaderMap) -> Result<Page, Stop> {
-        let page = match self.request(visit.method.clone(), visit.url.as_str()) {
-            Ok(request) => {
-                let page = agent::browser::read(request.headers(headers)).await;
-                page.map_err(|error| message(&error))
-            }
-            Err(error) => Err(error),
-        };
-        let page = page.map_err(|error| {
+        let failed = |error: String| {
             let mut at = visit.url.clone();
             at.set_query(None);
-            Stop::Harness(format!(
-                "the browser at {}: {error}",
-                mask::url(at.as_str())
-            ))
-        })?;
+            let at = mask::url(at.as_str());
+            Stop::Harness(format!("the browser at {at}: {error}"))
+        };
+        let request = self.request(visit.method.clone(), visit.url.as_str());
+        let request = request.map_err(failed)?.headers(headers);
+        let page = agent::browser::read(request).await;
+        let page = page.map_err(|error| failed(message(&error)))?;
         let is_redirect = (300..400).contains(&page.status) && page.headers.contains_key(LOCATION);
         if is_redirect && visit.redirected(page.status, &page.headers).is_none() {
             let reason = "the browser was redirected to something that is no URL";
@@ -189,6 +185,17 @@ pub(crate) fn masked_response(status: u16, headers: &HeaderMap, body: &str) -> S
     let media_type = text(CONTENT_TYPE).unwrap_or_default();
     let (location, body) = (location.unwrap_or_default(), mask::body(body));
     format!("{status}{location} {media_type} {body}")
+}
+
+impl From<Call> for RawRequest {
+    fn from(call: Call) -> Self {
+        Self {
+            method: call.method,
+            path: call.path.to_owned(),
+            body: call.body.map_or(Body::Empty, Body::Json),
+            authorization: call.token.map(|token| format!("Bearer {token}")),
+        }
+    }
 }
 
 impl RawRequest {

@@ -45,14 +45,11 @@ mod scenario;
 
 pub use project::TestProject;
 pub use report::ConformanceReport;
-pub use requirement::{Law, Requirement};
+pub use requirement::{Law, Requirement, VERSION};
 pub use run::{Expiry, TestPlan};
 pub use verdict::{NotTestable, RequirementResult, Verdict};
 
 use run::Run;
-
-/// The version of the contract, and of the set of requirements.
-pub const VERSION: &str = "0.1.0";
 
 /// Plays every scenario against the broker of `plan`, and calls `progress` before each.
 ///

@@ -18,8 +18,8 @@ pub(crate) async fn check(run: &mut Run<'_>) -> Result<(), NotTestable> {
     for (which, project) in projects {
         let Some(project) = project else { continue };
         let key = run.new_secret("session_key");
-        let body = project.session_request(&key, run.providers[0]);
-        let exchange = send(run, RawRequest::post("/v1/login/session", body)).await?;
+        let start = project.backend().start(&key, run.providers[0]);
+        let exchange = send(run, start.into()).await?;
         if !exchange.is_success() {
             return Err(NotTestable(format!(
                 "{} does not start a login for the {which}project {} (POST /v1/login/session \

@@ -1,10 +1,10 @@
-//! The project whose backend the run plays, the requests of that backend, and the users
-//! that the run queues at the control address of a stack.
+//! The project whose backend the run plays, and the users that it queues at the control
+//! address of a stack.
 
 use std::fmt;
 
+use agent::backend::Backend;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// A project's credentials and callbacks.
 #[derive(Clone)]
@@ -20,37 +20,13 @@ pub struct TestProject {
 }
 
 impl TestProject {
-    /// The body that starts a login.
-    pub(crate) fn session_request(&self, key: &str, provider: &str) -> Value {
-        json!({
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "session_key": key,
-            "provider": provider,
-            "redirect_uri": self.callback,
-        })
-    }
-
-    /// The body that reads a result.
-    pub(crate) fn result_request(&self, key: &str) -> Value {
-        json!({
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "session_key": key,
-            "redirect_uri": self.callback,
-        })
-    }
-
-    /// The body that redeems a code.
-    pub(crate) fn token_request(&self, code: &str, verifier: &str) -> Value {
-        json!({
-            "grant_type": "authorization_code",
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "code": code,
-            "redirect_uri": self.callback,
-            "code_verifier": verifier,
-        })
+    /// The calls of its backend.
+    pub(crate) fn backend(&self) -> Backend {
+        Backend {
+            client_id: self.client_id.clone(),
+            client_secret: self.client_secret.clone(),
+            callback: self.callback.clone(),
+        }
     }
 
     /// The known callbacks.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
-use crate::VERSION;
-use crate::verdict::{RequirementResult, Verdict};
+use super::requirement::VERSION;
+use super::verdict::{RequirementResult, Verdict};
 
 /// The verdicts of a run, without secrets.
 #[derive(Debug, Clone)]

@@ -9,6 +9,9 @@ use std::fmt;
 
 use Law::{KitChoice, Spec};
 
+/// The version of the contract, and of the set of requirements.
+pub const VERSION: &str = "0.1.0";
+
 /// The authority behind a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {

@@ -114,7 +114,8 @@ impl<'a> Run<'a> {
     }
 
     /// Sends `request` to the broker, and checks what is required of every response.
-    pub(crate) async fn send(&mut self, request: RawRequest) -> Result<Exchange, Stop> {
+    pub(crate) async fn send(&mut self, request: impl Into<RawRequest>) -> Result<Exchange, Stop> {
+        let request = request.into();
         let exchange = self.http.exchange(&self.plan.base_url, &request).await;
         let exchange = exchange.map_err(|error| Stop::Harness(self.mask.apply(&error)))?;
         if let status @ (429 | 502 | 503 | 504) = exchange.status {

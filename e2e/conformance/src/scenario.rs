@@ -12,6 +12,7 @@ mod expiry;
 mod legacy;
 mod providers;
 
+use super::requirement::Requirement;
 use super::run::Run;
 
 /// Declares the table: the progress line of a scenario, its function, and the requirements
@@ -22,7 +23,7 @@ macro_rules! scenarios {
         /// others.
         pub(crate) async fn play_all(run: &mut Run<'_>) {
             $(
-                let covers = &[$(crate::Requirement::$covers),+];
+                let covers = &[$(Requirement::$covers),+];
                 if run.asks_for(covers) {
                     run.report_progress($progress);
                     let end = $play(run).await;

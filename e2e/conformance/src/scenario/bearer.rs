@@ -1,5 +1,6 @@
 //! `GET /v1/profile` and `POST /v1/revoke`.
 
+use agent::backend::Call;
 use reqwest::Method;
 use serde_json::json;
 
@@ -11,22 +12,9 @@ use crate::verdict::Stop;
 
 /// Fetches the profile with `token`.
 pub(super) async fn profile(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
-    let call = RawRequest::get("/v1/profile").with_authorization(format!("Bearer {token}"));
-    let exchange = run.send(call).await?;
+    let exchange = run.send(Call::profile(token)).await?;
     run.check_success_status(&exchange);
     Ok(exchange)
-}
-
-async fn revoke(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
-    let call = to_revoke().with_authorization(format!("Bearer {token}"));
-    run.send(call).await
-}
-
-fn to_revoke() -> RawRequest {
-    RawRequest {
-        method: Method::POST,
-        ..RawRequest::get("/v1/revoke")
-    }
 }
 
 /// A token of the same form that was never issued.
@@ -44,6 +32,10 @@ fn unknown_token_like(run: &mut Run<'_>, token: &str) -> String {
 pub(super) async fn check_refusals(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     let unknown = format!("Bearer {}", unknown_token_like(run, token));
     let to_profile = || RawRequest::get("/v1/profile");
+    let to_revoke = || RawRequest {
+        method: Method::POST,
+        ..RawRequest::get("/v1/revoke")
+    };
     let with = |call: RawRequest, value: &str| call.with_authorization(value);
     for (requirement, call) in [
         (R::BearerShape, to_profile()),
@@ -69,7 +61,7 @@ pub(super) async fn check_refusals(run: &mut Run<'_>, token: &str) -> Result<(),
 
 /// Revokes the token, uses it, and revokes it again.
 pub(super) async fn check_revocation(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
-    let exchange = revoke(run, token).await?;
+    let exchange = run.send(Call::revoke(token)).await?;
     if !run.check_success(R::RevokeAccepted, &exchange) {
         return Err(Stop::blocked("a token could not be revoked"));
     }
@@ -79,7 +71,7 @@ pub(super) async fn check_revocation(run: &mut Run<'_>, token: &str) -> Result<(
     let exchange = profile(run, token).await?;
     run.check_refusal(R::BearerEnded, &exchange, 401);
     for again in [token, &unknown_token_like(run, token)] {
-        let exchange = revoke(run, again).await?;
+        let exchange = run.send(Call::revoke(again)).await?;
         run.check_success(R::RevokeIdempotent, &exchange);
     }
     Ok(())

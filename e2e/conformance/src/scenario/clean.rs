@@ -4,7 +4,7 @@ use super::session::{self, Login};
 use super::{malformed, profile, sign_in};
 use crate::browser::{BrowserDriver, NavigationEnd};
 use crate::expect::{self, ensure};
-use crate::http::{Exchange, RawRequest};
+use crate::http::Exchange;
 use crate::project::QueuedUser;
 use crate::requirement::Requirement as R;
 use crate::run::Run;
@@ -15,10 +15,6 @@ const ERRORS: &[&str] = &[
     "invalid_provider_response",
     "provider_unavailable",
 ];
-
-/// The number of logins that a broker may cost which serves malformed requests: each
-/// of them consumes one.
-const MAX_LOGINS: usize = 4;
 
 /// Reads a login whose browser goes nowhere, then unknown keys.
 pub(super) async fn read_pending(run: &mut Run<'_>) -> Result<(), Stop> {
@@ -33,8 +29,7 @@ pub(super) async fn read_pending(run: &mut Run<'_>) -> Result<(), Stop> {
     let exchange = session::read(run, &unknown).await?;
     session::check_refused(run, R::ResultKnown, &exchange);
     if let Some(other) = &run.plan.other {
-        let body = other.result_request(&login.key);
-        let exchange = run.send(RawRequest::post(session::READ, body)).await?;
+        let exchange = run.send(other.backend().result(&login.key)).await?;
         session::check_refused(run, R::ResultKnown, &exchange);
     }
     Ok(())
@@ -96,16 +91,17 @@ pub(super) async fn sign_in_further_users(run: &mut Run<'_>) -> Result<(), Stop>
 
 /// Sends every malformed read, then the good one.
 pub(super) async fn read_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
-    let mut rows = malformed::of_any_request(&run.plan.project.result_request(""));
+    let backend = run.plan.project.backend();
+    let mut rows = malformed::of_any_request(&backend.result(""));
     rows.extend(malformed::of_session_key());
     rows.push(malformed::set(R::ClientIdLength, "client_id", ""));
     rows.extend(malformed::with_second_callback(run, R::ResultCallback));
     let mut rows = rows.into_iter();
-    for _ in 0..MAX_LOGINS {
+    for _ in 0..malformed::MAX_LOGINS {
         let login = session::start(run, run.providers[0]).await?;
         navigate(run, &login).await?;
-        let body = run.plan.project.result_request(&login.key);
-        if malformed::are_refused(run, session::READ, &body, &mut rows).await? {
+        let read = backend.result(&login.key);
+        if malformed::are_refused(run, &read, &mut rows).await? {
             let exchange = session::read(run, &login.key).await?;
             let kept = session::is_succeeded(&exchange);
             run.check(R::ResultRefusedKeeps, &exchange, kept);
@@ -146,8 +142,7 @@ pub(super) async fn decline(run: &mut Run<'_>) -> Result<(), Stop> {
 
 /// Sends the browser of this login through the provider, as the default user.
 pub(super) async fn navigate(run: &mut Run<'_>, login: &Login) -> Result<NavigationEnd, Stop> {
-    let user = QueuedUser::default_at(login.provider);
-    sign_in::sign_in(run, &login.authorization_url, login.provider, user).await
+    sign_in::sign_in(run, &login.authorization_url, login.provider).await
 }
 
 fn check_callback(run: &mut Run<'_>, requirement: R, end: &NavigationEnd) {

@@ -6,7 +6,7 @@ use agent::browser::{Arrival, Browser};
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 
-use super::legacy::LegacyLogin;
+use super::legacy;
 use super::session::{self, Login};
 use super::sign_in::{self, UndeliveredCallback};
 use crate::expect::{self, ensure};
@@ -114,10 +114,10 @@ async fn start_clean(run: &mut Run<'_>) -> Result<(Login, UndeliveredCallback), 
 
 /// Starts a legacy login, up to the upstream callback.
 pub(super) async fn start_legacy(run: &mut Run<'_>) -> Result<UndeliveredCallback, Stop> {
-    let login = LegacyLogin::begin(run, run.providers[0]);
-    let url = format!("{}{}", run.plan.base_url, login.path());
-    let user = QueuedUser::default_at(login.provider);
-    sign_in::up_to_callback(run, &url, login.provider, user).await
+    let provider = run.providers[0];
+    let (_, path) = legacy::begin(run, provider);
+    let url = format!("{}{path}", run.plan.base_url);
+    sign_in::up_to_callback(run, &url, provider, QueuedUser::default_at(provider)).await
 }
 
 async fn check_succeeded(run: &mut Run<'_>, requirement: R, login: &Login) -> Result<(), Stop> {

@@ -2,7 +2,7 @@
 //! specification does not show the parameters of the address nor of its callback: what is
 //! sent and expected there is this kit's choice.
 
-use agent::secret::challenge;
+use agent::backend::LegacyLogin;
 use agent::url::encode;
 use reqwest::header::LOCATION;
 use serde_json::{Value, json};
@@ -17,20 +17,6 @@ use crate::requirement::{Requirement as R, TOKEN_LIFETIME_SECONDS};
 use crate::run::Run;
 use crate::verdict::Stop;
 
-const TOKEN: &str = "/v1/token";
-
-/// The number of logins that a broker may cost which serves malformed requests: each
-/// of them redeems a code.
-const MAX_LOGINS: usize = 4;
-
-/// A legacy login, and the parameters of the address that begins it.
-pub(super) struct LegacyLogin {
-    state: String,
-    verifier: String,
-    pub(super) provider: &'static str,
-    parameters: Vec<(&'static str, String)>,
-}
-
 /// A handoff code, and the verifier that redeems it.
 pub(super) struct HandoffCode {
     code: String,
@@ -38,75 +24,46 @@ pub(super) struct HandoffCode {
     provider: &'static str,
 }
 
-impl LegacyLogin {
-    /// Prepares a login for this kit's `/authorize`.
-    pub(super) fn begin(run: &mut Run<'_>, provider: &'static str) -> Self {
-        let state = run.new_secret("state");
-        let one = run.new_secret("code_verifier");
-        let other = run.new_secret("code_verifier");
-        // With every kind of character that a verifier may have.
-        let verifier = format!("{one}.~{other}");
-        let project = &run.plan.project;
-        let parameters = vec![
-            ("client_id", project.client_id.clone()),
-            ("redirect_uri", project.callback.clone()),
-            ("provider", provider.to_owned()),
-            ("state", state.clone()),
-            ("code_challenge", challenge(&verifier)),
-            ("code_challenge_method", "S256".to_owned()),
-        ];
-        Self {
-            state,
-            verifier,
-            provider,
-            parameters,
-        }
-    }
-
-    /// The path and query of the address.
-    pub(super) fn path(&self) -> String {
-        format!("/authorize?{}", encode(&self.parameters))
-    }
-
-    /// With one more parameter.
-    fn and(mut self, name: &'static str, value: &str) -> Self {
-        self.parameters.push((name, value.to_owned()));
-        self
-    }
-
-    /// With another value of a parameter.
-    fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.parameters.retain(|(known, _)| *known != name);
-        self.and(name, value)
-    }
+/// Prepares a login for this kit's `/authorize`: its secrets, and its path and query.
+pub(super) fn begin(run: &mut Run<'_>, provider: &str) -> (LegacyLogin, String) {
+    let state = run.new_secret("state");
+    let one = run.new_secret("code_verifier");
+    let other = run.new_secret("code_verifier");
+    // With every kind of character that a verifier may have.
+    let verifier = format!("{one}.~{other}");
+    let login = LegacyLogin { state, verifier };
+    let path = run
+        .plan
+        .project
+        .backend()
+        .authorize_url("", provider, &login);
+    (login, path)
 }
 
 /// Opens malformed addresses, and follows no redirect.
 pub(super) async fn authorize_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
     let plan = run.plan;
-    let mut begin = || LegacyLogin::begin(run, run.providers[0]);
-    let (method, secret) = ("code_challenge_method", &plan.project.client_secret);
+    let secret = plan.project.client_secret.as_str();
     let mut rows = vec![
+        (R::AuthorizeClient, "client_id", "an-unknown-client"),
+        (R::AuthorizeOnce, "provider", "github"),
         (
-            R::AuthorizeClient,
-            begin().with("client_id", "an-unknown-client"),
+            R::AuthorizeChallengeMethod,
+            "code_challenge_method",
+            "plain",
         ),
-        (R::AuthorizeOnce, begin().and("provider", "github")),
-        (R::AuthorizeChallengeMethod, begin().with(method, "plain")),
-        (
-            R::AuthorizeResponseType,
-            begin().and("response_type", "token"),
-        ),
-        (
-            R::RequestSecretBesideBody,
-            begin().and("client_secret", secret),
-        ),
+        (R::AuthorizeResponseType, "response_type", "token"),
+        (R::RequestSecretBesideBody, "client_secret", secret),
     ];
-    if let Some(theirs) = plan.callback_of_other_alone() {
-        rows.push((R::AuthorizeClient, begin().with("redirect_uri", theirs)));
-    }
-    for (requirement, login) in rows {
-        let exchange = run.send(RawRequest::get(&login.path())).await?;
+    let theirs = plan.callback_of_other_alone();
+    rows.extend(theirs.map(|it| (R::AuthorizeClient, "redirect_uri", it)));
+    for (requirement, name, value) in rows {
+        let (_, mut path) = begin(run, run.providers[0]);
+        if requirement != R::AuthorizeOnce {
+            path = without_parameter(&path, name);
+        }
+        let path = format!("{path}&{}", encode(&[(name, value)]));
+        let exchange = run.send(RawRequest::get(&path)).await?;
         // The browser sees a page, or is redirected to the callback with an error.
         let location = exchange.header(LOCATION);
         let stays = location.is_empty() || location.starts_with(&plan.project.callback);
@@ -116,15 +73,22 @@ pub(super) async fn authorize_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
+fn without_parameter(path: &str, name: &str) -> String {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let others = query
+        .split('&')
+        .filter(|it| it.split('=').next() != Some(name));
+    format!("{path}?{}", others.collect::<Vec<_>>().join("&"))
+}
+
 /// Signs in by the legacy flow, up to the code.
 pub(super) async fn obtain_code(
     run: &mut Run<'_>,
     provider: &'static str,
 ) -> Result<HandoffCode, Stop> {
-    let login = LegacyLogin::begin(run, provider);
-    let url = format!("{}{}", run.plan.base_url, login.path());
-    let user = QueuedUser::default_at(provider);
-    let end = sign_in::sign_in(run, &url, provider, user).await?;
+    let (login, path) = begin(run, provider);
+    let url = format!("{}{path}", run.plan.base_url);
+    let end = sign_in::sign_in(run, &url, provider).await?;
     let Some(code) = check_callback(run, &login, &end) else {
         return Err(Stop::blocked(
             "the legacy callback brought no code, and the specification does not show what else \
@@ -163,8 +127,12 @@ fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, end: &NavigationEnd) -
 
 /// Redeems a code.
 pub(super) async fn redeem(run: &mut Run<'_>, code: &HandoffCode) -> Result<Exchange, Stop> {
-    let request = run.plan.project.token_request(&code.code, &code.verifier);
-    let exchange = run.send(RawRequest::post(TOKEN, request)).await?;
+    let call = run
+        .plan
+        .project
+        .backend()
+        .redeem(&code.code, &code.verifier);
+    let exchange = run.send(call).await?;
     run.check_success_status(&exchange);
     Ok(exchange)
 }
@@ -243,10 +211,14 @@ pub(super) async fn replay(run: &mut Run<'_>) -> Result<(), Stop> {
 /// Sends every malformed exchange, then the good one, and revokes its token.
 pub(super) async fn redeem_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
     let mut rows = malformed_exchanges(run).into_iter();
-    for _ in 0..MAX_LOGINS {
+    for _ in 0..malformed::MAX_LOGINS {
         let code = obtain_code(run, run.providers[0]).await?;
-        let body = run.plan.project.token_request(&code.code, &code.verifier);
-        if !malformed::are_refused(run, TOKEN, &body, &mut rows).await? {
+        let call = run
+            .plan
+            .project
+            .backend()
+            .redeem(&code.code, &code.verifier);
+        if !malformed::are_refused(run, &call, &mut rows).await? {
             continue;
         }
         let exchange = redeem(run, &code).await?;
@@ -266,7 +238,7 @@ pub(super) async fn redeem_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
 
 fn malformed_exchanges(run: &mut Run<'_>) -> Vec<malformed::Row> {
     let (code, verifier) = (run.new_secret("code"), run.new_secret("code_verifier"));
-    let mut rows = malformed::of_any_request(&run.plan.project.token_request("", ""));
+    let mut rows = malformed::of_any_request(&run.plan.project.backend().redeem("", ""));
     rows.push(malformed::set(
         R::GrantTypeConstant,
         "grant_type",

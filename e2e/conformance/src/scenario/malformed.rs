@@ -3,6 +3,7 @@
 
 use std::vec;
 
+use agent::backend::Call;
 use agent::url::encode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +15,10 @@ use crate::http::{Body, RawRequest};
 use crate::requirement::Requirement as R;
 use crate::run::Run;
 use crate::verdict::Stop;
+
+/// The number of logins that a broker may cost which serves malformed requests: each of
+/// them consumes one.
+pub(super) const MAX_LOGINS: usize = 4;
 
 const JSON: &str = "application/json";
 
@@ -36,26 +41,25 @@ pub(super) enum Change {
     Other(fn(&str, Value) -> RawRequest),
 }
 
-/// Sends a row made of the good `body`. Returns whether it was refused.
+/// Sends a row made of the good `call`. Returns whether it was refused.
 pub(super) async fn is_refused(
     run: &mut Run<'_>,
-    path: &str,
-    body: Value,
+    call: Call,
     (requirement, change): Row,
 ) -> Result<bool, Stop> {
-    let exchange = run.send(change.request(path, body)).await?;
-    Ok(run.check_refusal(requirement, &exchange, kit_status(requirement, path)))
+    let kit_status = kit_status(requirement, call.path);
+    let exchange = run.send(change.request(call)).await?;
+    Ok(run.check_refusal(requirement, &exchange, kit_status))
 }
 
 /// Sends `rows` until one is served. Returns whether none was.
 pub(super) async fn are_refused(
     run: &mut Run<'_>,
-    path: &str,
-    body: &Value,
+    call: &Call,
     rows: &mut vec::IntoIter<Row>,
 ) -> Result<bool, Stop> {
     for row in rows {
-        if !is_refused(run, path, body.clone(), row).await? {
+        if !is_refused(run, call.clone(), row).await? {
             return Ok(false);
         }
     }
@@ -72,8 +76,10 @@ fn kit_status(requirement: R, path: &str) -> u16 {
 }
 
 impl Change {
-    /// The request that the good `body` becomes.
-    fn request(&self, path: &str, mut body: Value) -> RawRequest {
+    /// The request that the good `call` becomes.
+    fn request(&self, call: Call) -> RawRequest {
+        let path = call.path;
+        let mut body = call.body.unwrap_or_default();
         match self {
             Set(members) => {
                 for (name, value) in members.as_object().into_iter().flatten() {
@@ -104,11 +110,12 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The changes of any request with credentials and a callback, of which `body` is a good
+/// The changes of any request with credentials and a callback, of which `call` is a good
 /// one.
-pub(super) fn of_any_request(body: &Value) -> Vec<Row> {
+pub(super) fn of_any_request(call: &Call) -> Vec<Row> {
     let mut rows = Vec::new();
-    let names = body.as_object().into_iter().flat_map(|it| it.keys());
+    let body = call.body.as_ref().and_then(Value::as_object);
+    let names = body.into_iter().flat_map(|it| it.keys());
     let no_texts = [json!(null), json!(12), json!(["x"]), json!({"x": "x"})];
     for (name, no_text) in names.zip(no_texts.iter().cycle()) {
         rows.push((R::BodyMissingField, Without(name.clone())));

@@ -49,10 +49,13 @@ fn known(statuses: &[Value]) -> Check {
 /// Requests that are good but for their path: the versioned ones without the prefix
 /// or with another, the others with it.
 fn elsewhere(run: &mut Run<'_>) -> [RawRequest; 5] {
-    let mut start = |path| {
+    let backend = run.plan.project.backend();
+    let mut start = |path: &str| {
         let key = run.new_secret("session_key");
-        let project = &run.plan.project;
-        RawRequest::post(path, project.session_request(&key, run.providers[0]))
+        RawRequest {
+            path: path.to_owned(),
+            ..backend.start(&key, run.providers[0]).into()
+        }
     };
     [
         start("/login/session"),

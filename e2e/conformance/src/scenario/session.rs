@@ -3,13 +3,10 @@
 
 use super::malformed;
 use crate::expect::{self, Check, ensure};
-use crate::http::{Exchange, RawRequest};
+use crate::http::Exchange;
 use crate::requirement::{LOGIN_LIFETIME_SECONDS, Requirement as R};
 use crate::run::Run;
 use crate::verdict::Stop;
-
-const START: &str = "/v1/login/session";
-pub(super) const READ: &str = "/v1/login/result";
 
 /// A login that was started.
 pub(super) struct Login {
@@ -21,8 +18,8 @@ pub(super) struct Login {
 /// Starts a login and checks the response.
 pub(super) async fn start(run: &mut Run<'_>, provider: &'static str) -> Result<Login, Stop> {
     let key = run.new_secret("session_key");
-    let request = run.plan.project.session_request(&key, provider);
-    let exchange = run.send(RawRequest::post(START, request)).await?;
+    let call = run.plan.project.backend().start(&key, provider);
+    let exchange = run.send(call).await?;
     run.check(R::SessionStatus, &exchange, expect::status(&exchange, 200));
     if !exchange.is_success() {
         return Err(Stop::blocked("a login could not be started"));
@@ -57,12 +54,12 @@ fn check_started(run: &mut Run<'_>, exchange: &Exchange, key: &str) -> Option<St
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     let provider = run.providers[0];
     let login = start(run, provider).await?;
-    let good = |run: &Run<'_>, key: &str| run.plan.project.session_request(key, provider);
-    let again = RawRequest::post(START, good(run, &login.key));
-    let exchange = run.send(again).await?;
+    let backend = run.plan.project.backend();
+    let again = backend.start(&login.key, provider);
+    let exchange = run.send(again.clone()).await?;
     run.check_refusal(R::SessionKeyFresh, &exchange, 400);
 
-    let mut rows = malformed::of_any_request(&good(run, &login.key));
+    let mut rows = malformed::of_any_request(&again);
     rows.extend(malformed::of_session_key());
     rows.push(malformed::set(R::ClientIdLength, "client_id", ""));
     for provider in ["Google", "gitlab", ""] {
@@ -77,15 +74,15 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     rows.extend(theirs);
     for row in rows {
         let key = run.new_secret("session_key");
-        malformed::is_refused(run, START, good(run, &key), row).await?;
+        malformed::is_refused(run, backend.start(&key, provider), row).await?;
     }
     Ok(())
 }
 
 /// Reads the result under `key`.
 pub(super) async fn read(run: &mut Run<'_>, key: &str) -> Result<Exchange, Stop> {
-    let body = run.plan.project.result_request(key);
-    let exchange = run.send(RawRequest::post(READ, body)).await?;
+    let call = run.plan.project.backend().result(key);
+    let exchange = run.send(call).await?;
     run.check_success_status(&exchange);
     Ok(exchange)
 }

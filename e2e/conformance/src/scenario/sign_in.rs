@@ -13,15 +13,14 @@ use crate::project::QueuedUser;
 use crate::run::Run;
 use crate::verdict::Stop;
 
-/// Signs `user` in, by the login that `url` begins. Without a control address the
+/// Signs the default user in, by the login that `url` begins. Without a control address the
 /// provider's own user signs in.
 pub(super) async fn sign_in(
     run: &mut Run<'_>,
     url: &str,
     provider: &str,
-    user: &QueuedUser,
 ) -> Result<NavigationEnd, Stop> {
-    queue(run, provider, user).await?;
+    queue(run, provider, QueuedUser::default_at(provider)).await?;
     run.navigate(url, Aim::SignIn).await
 }
 

@@ -3,6 +3,7 @@
 //! A flaw reacts to what its requirement is about, not to a value that only the runner
 //! sends.
 
+use agent::secret::{challenge, secret};
 use conformance::Requirement;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, COOKIE, HeaderValue, SET_COOKIE};
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::proxy::{Flaw, Memory, ProxiedRequest as Request, ProxiedResponse as Response};
 use super::test_broker::{CALLBACK, OTHER_CALLBACK, OTHER_CLIENT_ID, SECOND_CALLBACK, SECRET};
-use testkit::fresh;
 
 const PROVIDERS: &str = "/api/providers";
 const SESSION: &str = "/v1/login/session";
@@ -48,12 +48,8 @@ flaws! {
     // GET /api/providers.
     ProvidersShape: "leaves out enabled"
         => edit(PROVIDERS, |all| remove(&mut all[1], "enabled"));
-    ProvidersKnown: "lists a third provider"
-        => edit(PROVIDERS, |all| {
-            let mut third = all[0].clone();
-            third["id"] = "gitlab".into();
-            *all = json!([all[0], all[1], third]);
-        });
+    ProvidersKnown: "lists a provider twice"
+        => edit(PROVIDERS, |all| *all = json!([all[0], all[1], all[1]]));
 
     // Every request.
     RequestPath: "accepts an unversioned path"
@@ -213,13 +209,10 @@ flaws! {
         => profiles(|profile| profile["provider"] = "Google".into());
     ProfileSubjectStable: "has another subject for an account that was renamed"
         => profiles(|profile| {
-            let derived = format!("{}{}", profile["subject"], profile["name"]);
-            profile["subject"] = format!("sub_{}", fresh::challenge(&derived)).into();
+            profile["subject"] = subject_of(&format!("{}{}", profile["subject"], profile["name"]));
         });
     ProfileSubjectDistinct: "has one subject for all accounts"
-        => profiles(|profile| {
-            profile["subject"] = format!("sub_{}", fresh::challenge("all")).into();
-        });
+        => profiles(|profile| profile["subject"] = subject_of("all"));
     ProfileSubjectNotEmail: "makes the subject of the address"
         => profiles(|profile| {
             if profile["email"].is_string() {
@@ -312,13 +305,13 @@ flaws! {
             }
         });
     AuthorizeClient: "sends codes to the callbacks of every project"
-        => redirects(|it| it.parameter("redirect_uri").is_some_and(|it| it == OTHER_CALLBACK));
+        => redirects(|_, it| it.parameter("redirect_uri").is_some_and(|it| it == OTHER_CALLBACK));
     AuthorizeOnce: "takes the first of two parameters"
-        => redirects(|it| it.path.matches("&provider=").count() == 2);
+        => redirects(|_, it| it.path.matches("&provider=").count() == 2);
     AuthorizeChallengeMethod: "accepts a plain challenge"
-        => redirects(|it| it.parameter("code_challenge_method").is_some_and(|it| it == "plain"));
+        => redirects(|_, it| it.parameter("code_challenge_method").is_some_and(|it| it == "plain"));
     AuthorizeResponseType: "ignores the response_type"
-        => redirects(|it| it.parameter("response_type").is_some());
+        => redirects(|_, it| it.parameter("response_type").is_some());
     CodeKept: "consumes a code on a wrong verifier"
         => accepts(|memory, request| {
             let code = request.text("code");
@@ -378,7 +371,7 @@ flaws! {
         => accepts(|memory, request| {
             let state = request.parameter("state").unwrap_or_default();
             let is_late = request.is_upstream_callback() && memory.age(&state) >= 600;
-            is_late.then(|| Response::to(&format!("{CALLBACK}?code={}", fresh::secret())))
+            is_late.then(|| Response::to(&format!("{CALLBACK}?code={}", secret())))
         });
     BrowserHead: "runs the GET handler for HEAD"
         => accepts(|_, request| {
@@ -389,11 +382,9 @@ flaws! {
         });
     CookieAttributes: "lets scripts read its cookies"
         => responds(|_, response| {
-            if let Some(cookie) = response.headers.get(SET_COOKIE) {
-                let cookie = cookie.to_str().expect("an ASCII cookie");
-                let cookie = cookie.replace("; HttpOnly", "");
-                let cookie = HeaderValue::from_str(&cookie).expect("an ASCII cookie");
-                response.headers.insert(SET_COOKIE, cookie);
+            if let Some(cookie) = response.headers.get_mut(SET_COOKIE) {
+                let scripted = cookie.to_str().expect("an ASCII cookie").replace("; HttpOnly", "");
+                *cookie = HeaderValue::from_str(&scripted).expect("an ASCII cookie");
             }
         });
 }
@@ -416,14 +407,35 @@ fn responds(after: impl Fn(&Request, &mut Response) + Send + Sync + 'static) -> 
     }
 }
 
+/// Answers such a request in the broker's place.
+fn answers(
+    when: fn(&Memory, &Request) -> bool,
+    answer: impl Fn() -> Response + Send + Sync + 'static,
+) -> Flaw {
+    accepts(move |memory, request| when(memory, request).then(&answer))
+}
+
 /// Answers such a request with a success.
 fn serves(when: fn(&Memory, &Request) -> bool) -> Flaw {
-    accepts(move |memory, request| when(memory, request).then(|| Response::of(200, "{}")))
+    answers(when, || Response::of(200, "{}"))
 }
 
 /// Refuses such a request.
 fn refuses(status: u16, when: fn(&Memory, &Request) -> bool) -> Flaw {
-    accepts(move |memory, request| when(memory, request).then(|| refusal(status)))
+    answers(when, move || refusal(status))
+}
+
+/// Redirects such a request to a provider.
+fn redirects(when: fn(&Memory, &Request) -> bool) -> Flaw {
+    answers(when, || Response::to("https://provider.example/"))
+}
+
+/// Answers such a request as it was answered the last time.
+fn repeats(when: fn(&Memory, &Request) -> bool) -> Flaw {
+    accepts(move |memory, request| {
+        let known = memory.answer_to(request).cloned();
+        known.filter(|_| when(memory, request))
+    })
 }
 
 /// Refuses what succeeded at `path`.
@@ -432,20 +444,6 @@ fn refuses_good(path: &'static str, status: u16) -> Flaw {
         if request.is_at(path) && response.status == 200 {
             *response = refusal(status);
         }
-    })
-}
-
-/// Redirects such a request to a provider.
-fn redirects(when: fn(&Request) -> bool) -> Flaw {
-    let provider = "https://provider.example/";
-    accepts(move |_, request| when(request).then(|| Response::to(provider)))
-}
-
-/// Answers such a request as it was answered the last time.
-fn repeats(when: fn(&Memory, &Request) -> bool) -> Flaw {
-    accepts(move |memory, request| {
-        let known = memory.answer_to(request).cloned();
-        known.filter(|_| when(memory, request))
     })
 }
 
@@ -458,44 +456,51 @@ fn status(path: &'static str, is: u16, becomes: u16) -> Flaw {
     })
 }
 
-/// Changes the body of a success at `path`.
-fn edit(path: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Flaw {
+/// Changes the body of such a response.
+fn edits(
+    when: impl Fn(&Request, &Response) -> bool + Send + Sync + 'static,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Flaw {
     responds(move |request, response| {
-        if request.is_at(path) && response.status == 200 {
+        if when(request, response) {
             response.edit(&change);
         }
     })
 }
 
+/// Changes the body of a success at `path`.
+fn edit(path: &'static str, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Flaw {
+    edits(
+        move |request, response| request.is_at(path) && response.status == 200,
+        change,
+    )
+}
+
 /// Changes the body of a refusal.
 fn errors(change: fn(&mut Value)) -> Flaw {
-    responds(move |_, response| {
-        if response.status >= 400 {
-            response.edit(change);
-        }
-    })
+    edits(|_, response| response.status >= 400, change)
 }
 
 /// Changes a result of this status.
 fn results(status: &'static str, change: fn(&mut Value)) -> Flaw {
-    responds(move |_, response| {
-        if response.json()["status"] == status {
-            response.edit(change);
-        }
-    })
+    edits(
+        move |_, response| response.json()["status"] == status,
+        change,
+    )
 }
 
 /// Changes a profile in the response of either flow.
 fn profiles(change: fn(&mut Value)) -> Flaw {
-    responds(move |_, response| {
-        response.edit(|body| {
+    edits(
+        |_, _| true,
+        move |body| {
             if body.get("subject").is_some() {
                 change(body);
             } else if let Some(profile) = body.get_mut("profile") {
                 change(profile);
             }
-        });
-    })
+        },
+    )
 }
 
 /// Issues tokens with this prefix, and accepts them back.
@@ -521,6 +526,11 @@ fn prefixes(prefix: &'static str) -> Flaw {
 
 fn refusal(status: u16) -> Response {
     Response::of(status, r#"{"error":"request_failed"}"#)
+}
+
+/// A subject of the form of this kit's.
+fn subject_of(account: &str) -> Value {
+    format!("sub_{}", challenge(account)).into()
 }
 
 fn remove(object: &mut Value, member: &str) {
@@ -559,7 +569,7 @@ fn is_other_verifier(memory: &Memory, request: &Request) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
     (43..=128).contains(&verifier.len())
         && verifier.bytes().all(is_allowed)
-        && !memory.knows(&fresh::challenge(&verifier))
+        && !memory.knows(&challenge(&verifier))
 }
 
 /// Whether this has the form of a token.

@@ -43,7 +43,8 @@ pub(crate) struct ProxiedResponse {
 /// What a non-compliant broker remembers of the exchanges that it did not change.
 pub(crate) struct Memory {
     clock: Clock,
-    /// The first time of each session key, upstream state, challenge, code and token.
+    /// The first time of each session key, upstream state, challenge, code and token: of
+    /// each word that has the length of a secret.
     issued: BTreeMap<String, i64>,
     /// The last answer below 400 to each request.
     answers: BTreeMap<String, ProxiedResponse>,
@@ -89,16 +90,13 @@ impl Memory {
             let pair = HeaderValue::from_bytes(pair).expect("a part of a header");
             self.cookies.insert(state.clone(), pair);
         }
-        let issued = [
-            Some(request.text("session_key")),
-            response.json()["access_token"].as_str().map(str::to_owned),
-            request.parameter("code_challenge"),
-            parameter(&location, "code"),
-            state,
-        ];
         let now = self.clock.now().0;
-        for it in issued.into_iter().flatten().filter(|it| !it.is_empty()) {
-            self.issued.entry(it).or_insert(now);
+        let (sent, received) = (text(&request.body), text(&response.body));
+        for text in [&request.path, &sent, &location, &received] {
+            let words = text.split(|it: char| !it.is_ascii_alphanumeric() && !"-_".contains(it));
+            for secret in words.filter(|word| word.len() >= 43) {
+                self.issued.entry(secret.to_owned()).or_insert(now);
+            }
         }
         self.answers.insert(request.key(), response.clone());
     }
@@ -139,13 +137,8 @@ impl ProxiedRequest {
 
     /// What makes it the same request as another.
     fn key(&self) -> String {
-        let body = String::from_utf8_lossy(&self.body);
-        format!(
-            "{} {} {} {body}",
-            self.method,
-            self.path,
-            self.header("authorization")
-        )
+        let (body, token) = (text(&self.body), self.header("authorization"));
+        format!("{} {} {token} {body}", self.method, self.path)
     }
 
     /// The body as JSON; null if it is none.
@@ -183,6 +176,10 @@ impl ProxiedRequest {
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         parameter(&format!("http://broker{}", self.path), name)
     }
+}
+
+fn text(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).into_owned()
 }
 
 impl ProxiedResponse {
