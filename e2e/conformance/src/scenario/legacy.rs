@@ -2,8 +2,8 @@
 //! specification does not show the parameters of the address nor of its callback: what is
 //! sent and expected there is this kit's choice.
 
-use agent::backend::LegacyLogin;
-use agent::url::encode;
+use agent::backend::{Call, LegacyLogin};
+use agent::url::{encode, parameter};
 use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 use url::Url;
@@ -17,10 +17,9 @@ use crate::requirement::{Requirement as R, TOKEN_LIFETIME_SECONDS};
 use crate::run::Run;
 use crate::verdict::Stop;
 
-/// A handoff code, and the verifier that redeems it.
+/// A handoff code, by the call that redeems it.
 pub(super) struct HandoffCode {
-    code: String,
-    verifier: String,
+    call: Call,
     provider: &'static str,
 }
 
@@ -98,24 +97,17 @@ pub(super) async fn obtain_code(
     run.mask_secret("code", &code);
     let length = ensure(code.len() <= 200, "expected at most 200 characters");
     run.check_by(R::CodeLength, end.evidence, length);
-    Ok(HandoffCode {
-        code,
-        verifier: login.verifier,
-        provider,
-    })
+    let call = run.plan.project.backend().redeem(&code, &login.verifier);
+    Ok(HandoffCode { call, provider })
 }
 
 fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, end: &NavigationEnd) -> Option<String> {
-    let url = Url::parse(end.url.as_deref()?).ok()?;
-    let query: Vec<_> = url.query_pairs().into_owned().collect();
-    let value = |wanted: &str| {
-        let found = query.iter().find(|(name, _)| name == wanted);
-        found.map(|(_, value)| value.clone())
-    };
-    let code = value("code");
-    let is_like_this_kits = query.len() == 2
+    let end_url = end.url.as_deref()?;
+    let url = Url::parse(end_url).ok()?;
+    let code = parameter(end_url, "code");
+    let is_like_this_kits = url.query_pairs().count() == 2
         && code.is_some()
-        && value("state").as_ref() == Some(&login.state)
+        && parameter(end_url, "state").as_ref() == Some(&login.state)
         && url.fragment().is_none();
     let check = ensure(
         is_like_this_kits,
@@ -127,12 +119,7 @@ fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, end: &NavigationEnd) -
 
 /// Redeems a code.
 pub(super) async fn redeem(run: &mut Run<'_>, code: &HandoffCode) -> Result<Exchange, Stop> {
-    let call = run
-        .plan
-        .project
-        .backend()
-        .redeem(&code.code, &code.verifier);
-    let exchange = run.send(call).await?;
+    let exchange = run.send(code.call.clone()).await?;
     run.check_success_status(&exchange);
     Ok(exchange)
 }
@@ -213,12 +200,7 @@ pub(super) async fn redeem_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
     let mut rows = malformed_exchanges(run).into_iter();
     for _ in 0..malformed::MAX_LOGINS {
         let code = obtain_code(run, run.providers[0]).await?;
-        let call = run
-            .plan
-            .project
-            .backend()
-            .redeem(&code.code, &code.verifier);
-        if !malformed::are_refused(run, &call, &mut rows).await? {
+        if !malformed::are_refused(run, &code.call, &mut rows).await? {
             continue;
         }
         let exchange = redeem(run, &code).await?;

@@ -5,6 +5,9 @@
 
 use agent::secret::{challenge, secret};
 use conformance::Requirement;
+use conformance::requirement::{
+    CODE_LIFETIME_SECONDS, LOGIN_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS,
+};
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, COOKIE, HeaderValue, SET_COOKIE};
 use serde_json::{Value, json};
@@ -30,8 +33,11 @@ const FIELDS: &[&str] = &[
     "code_verifier",
 ];
 
-/// An age below the lifetime of a login and of a token, in seconds.
-const EARLY: i64 = 500;
+/// The lifetimes, and an age below that of a login and of a token, in seconds.
+const LOGIN_ENDS: i64 = LOGIN_LIFETIME_SECONDS as i64;
+const TOKEN_ENDS: i64 = TOKEN_LIFETIME_SECONDS as i64;
+const CODE_ENDS: i64 = CODE_LIFETIME_SECONDS as i64;
+const EARLY: i64 = LOGIN_ENDS - 100;
 
 /// Declares the table: a requirement, its flaw in words, its flaw. It is a `match`, so a
 /// requirement without a flaw does not compile.
@@ -194,7 +200,7 @@ flaws! {
             it.is_at(RESULT) && memory.age(&it.text("session_key")) >= EARLY
         });
     ResultExpiry: "never expires a login"
-        => serves(|memory, it| it.is_at(RESULT) && memory.age(&it.text("session_key")) >= 600);
+        => serves(|memory, it| it.is_at(RESULT) && memory.age(&it.text("session_key")) >= LOGIN_ENDS);
 
     // The profile, from either flow.
     ProfileFields: "leaves out what is null"
@@ -269,7 +275,7 @@ flaws! {
     TokenLifetime: "expires a token early"
         => refuses(401, |memory, it| it.is_at(PROFILE) && memory.age(it.token()) >= EARLY);
     BearerExpiry: "never expires a token"
-        => serves(|memory, it| it.is_at(PROFILE) && memory.age(it.token()) >= 900);
+        => serves(|memory, it| it.is_at(PROFILE) && memory.age(it.token()) >= TOKEN_ENDS);
 
     // Where the specification is silent.
     SuccessStatus: "answers an exchange with 201"
@@ -322,9 +328,9 @@ flaws! {
             is_gone.then(|| refusal(400))
         });
     CodeReplayEndsToken: "keeps the token of a code that was redeemed twice"
-        => repeats(|memory, it| it.is_at(PROFILE) && memory.age(it.token()) < 900);
+        => repeats(|memory, it| it.is_at(PROFILE) && memory.age(it.token()) < TOKEN_ENDS);
     CodeExpiry: "never expires a code"
-        => serves(|memory, it| memory.age(&it.text("code")) >= 60);
+        => serves(|memory, it| memory.age(&it.text("code")) >= CODE_ENDS);
     TokenPrefix: "issues tokens with another prefix"
         => prefixes("tok_");
     ProfileSubjectForm: "has subjects of another form"
@@ -370,7 +376,7 @@ flaws! {
     UpstreamLoginExpiry: "accepts a provider's answer at any time"
         => accepts(|memory, request| {
             let state = request.parameter("state").unwrap_or_default();
-            let is_late = request.is_upstream_callback() && memory.age(&state) >= 600;
+            let is_late = request.is_upstream_callback() && memory.age(&state) >= LOGIN_ENDS;
             is_late.then(|| Response::to(&format!("{CALLBACK}?code={}", secret())))
         });
     BrowserHead: "runs the GET handler for HEAD"
