@@ -6,7 +6,6 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
 
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
@@ -396,7 +395,7 @@ async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
     let mut brokers = Vec::new();
     for _ in 0..count {
         let dependencies = Dependencies {
-            store: Some(Arc::clone(&store)),
+            store: Some(store.clone()),
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
