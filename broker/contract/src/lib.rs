@@ -1,6 +1,6 @@
 //! The wire types of the Federated Sign-In Service, and the rules they obey.
 //!
-//! One file per table of the specification (contract version 0.1.0). Every value is
+//! The files follow the tables of the specification (contract version 0.1.0). Every value is
 //! parsed into a type that cannot hold anything else, so that no code behind the
 //! parser checks it again.
 //!

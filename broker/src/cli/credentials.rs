@@ -8,7 +8,6 @@ use crate::projects::{Project, ProjectName};
 use crate::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
-/// Makes a project's first credentials.
 pub(super) fn new_project(
     name: &ProjectName,
     redirect_uris: &[RedirectUri],

@@ -18,7 +18,6 @@ use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serves the broker of `config`.
 pub(super) async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     init_log(config.log.format);
     if !config.ignored_variables.is_empty() {

@@ -155,7 +155,6 @@ mod tests {
         delays.into_iter().map(observe).collect()
     }
 
-    /// Delays that make an overload.
     fn overload() -> impl Iterator<Item = Delay> {
         std::iter::repeat_n(Long, OVERLOADED_AFTER as usize)
     }

@@ -9,7 +9,6 @@ use crate::model::upstream_login::UpstreamLogin;
 use crate::projects::Project;
 use crate::store::StoreError;
 
-/// The answer to a browser.
 pub(crate) enum Answer {
     ToProvider(ProviderRedirect),
     Back(ClientRedirect),

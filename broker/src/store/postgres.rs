@@ -210,7 +210,6 @@ impl Transacting {
         self.0.as_ref().expect("it has not ended")
     }
 
-    /// Its transaction is over.
     fn end(mut self) -> Object {
         self.0.take().expect("it has not ended")
     }

@@ -132,7 +132,6 @@ struct MetadataDocument {
 }
 
 impl Metadata {
-    /// Reads the document of `issuer`.
     pub(super) fn read(answer: &Answer, issuer: &Origin) -> Result<Self, Failure> {
         let document: MetadataDocument = answer.json().map_err(Failure::of_document)?;
         if document.issuer != issuer.as_str() {
@@ -170,7 +169,6 @@ struct JwksDocument {
 }
 
 impl Jwks {
-    /// Reads the document.
     pub(super) fn read(answer: &Answer) -> Result<Self, Failure> {
         let document: JwksDocument = answer.json().map_err(Failure::of_document)?;
         let mut keys = HashMap::new();
@@ -183,12 +181,10 @@ impl Jwks {
         Ok(Self(keys))
     }
 
-    /// The key with this id.
     pub(super) fn find(&self, id: &str) -> Option<Arc<DecodingKey>> {
         self.0.get(id).cloned()
     }
 
-    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

@@ -94,13 +94,11 @@ fn migrate(db: &Connection) -> std::result::Result<(), StoreError> {
 pub(super) struct Transaction<'a>(&'a Connection);
 
 impl<'a> Transaction<'a> {
-    /// Begins a transaction.
     pub(super) fn begin(db: &'a Connection) -> Result<Self> {
         run(db, "BEGIN IMMEDIATE")?;
         Ok(Self(db))
     }
 
-    /// Commits it.
     pub(super) fn commit(self) -> Result<()> {
         run(self.0, "COMMIT")
     }
