@@ -3,7 +3,6 @@
 
 mod event;
 mod exchange;
-mod recorded;
 mod secret_index;
 #[cfg(test)]
 pub(crate) mod tests;

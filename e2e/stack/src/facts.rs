@@ -30,9 +30,27 @@ pub(crate) enum Style {
     Faulted,
 }
 
-/// Declares the calls, each with its operation and the sentence about its request.
+/// What the demo does by a call, in the words of its panel. `{provider}` is filled in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallWords {
+    /// The line about the time before the call.
+    pub(crate) before: Option<(Place, &'static str)>,
+    /// The beginning of the line about a refusal.
+    pub(crate) refused: &'static str,
+    /// The beginning of the line about a lost answer, and its end.
+    pub(crate) lost: &'static str,
+    pub(crate) after_loss: &'static str,
+    /// The place where the demo gives up after the loss, because the call may be used once.
+    pub(crate) gives_up: Option<Place>,
+}
+
+/// Declares the calls, each with its operation, the sentence about its request, and the words
+/// of the demo's panel.
 macro_rules! operations {
-    ($($call:ident = $operation:literal, $sentence:literal;)+) => {
+    ($($call:ident = $operation:literal, $sentence:literal
+        $(, before $place:ident: $before:literal)?
+        $(, refused $refused:literal, lost $lost:literal, then $then:literal)?
+        $(, once $once:ident)?;)+) => {
         /// A call, by its operation.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Call { $($call,)+ Other }
@@ -49,31 +67,80 @@ macro_rules! operations {
                     Self::Other => "The broker is called.",
                 }
             }
+
+            /// The words of the demo's panel; `None` if it tells nothing of the call.
+            pub(crate) fn words(self) -> Option<CallWords> {
+                match self {
+                    $(Self::$call => call_words(
+                        &[$((Place::$place, $before))?],
+                        &[$($refused, $lost, $then)?],
+                        &[$(Place::$once)?],
+                    ),)+
+                    Self::Other => None,
+                }
+            }
         }
     };
 }
 
+fn call_words(
+    before: &[(Place, &'static str)],
+    texts: &[&'static str],
+    gives_up: &[Place],
+) -> Option<CallWords> {
+    let [refused, lost, after_loss] = *texts else {
+        return None;
+    };
+    Some(CallWords {
+        before: before.first().copied(),
+        refused,
+        lost,
+        after_loss,
+        gives_up: gives_up.first().copied(),
+    })
+}
+
 operations! {
     StartLogin = "POST /v1/login/session",
-        "The app’s backend registers a login with the broker, under a fresh session key.";
+        "The app’s backend registers a login with the broker, under a fresh session key.",
+        before DrawKey: "We drew a fresh session key. It stays on our server.",
+        refused "We gave it to the broker.",
+        lost "We gave it to the broker",
+        then "Your sign-in has not started, so nothing is lost.";
     Visit = "GET /login/{handle}",
-        "The browser opens the address that the app got from the broker.";
+        "The browser opens the address that the app got from the broker.",
+        refused "Your browser opened the address.", lost "Your browser opened the address", then "";
     Confirm = "POST /login/{handle}/continue",
-        "The user confirms on the broker’s page that they started this sign-in.";
+        "The user confirms on the broker’s page that they started this sign-in.",
+        refused "Your browser opened the address.", lost "Your browser opened the address", then "";
     Cancel = "POST /login/{handle}/cancel",
-        "The user says on the broker’s page that they did not start this sign-in.";
+        "The user says on the broker’s page that they did not start this sign-in.",
+        refused "Your browser opened the address.", lost "Your browser opened the address", then "";
     Authorize = "GET /authorize",
-        "The browser brings the app’s request: who asks, a state, and the hash of a secret.";
+        "The browser brings the app’s request: who asks, a state, and the hash of a secret.",
+        before LegacyState: "We drew a fresh state and a code verifier. Both stay in your session on our server.",
+        refused "We sent your browser to the broker.",
+        lost "We sent your browser to the broker", then "";
     Return = "GET /callback/{provider}",
-        "The browser comes back from the provider, with the provider’s answer for the broker.";
+        "The browser comes back from the provider, with the provider’s answer for the broker.",
+        refused "Your browser came back from {provider}.",
+        lost "Your browser came back from {provider} to the broker", then "";
     ConfirmReturn = "POST /callback/{provider}",
-        "The user answers on the broker’s page whether they started this sign-in.";
+        "The user answers on the broker’s page whether they started this sign-in.",
+        refused "Your browser came back from {provider}.",
+        lost "Your browser came back from {provider} to the broker", then "";
     ReadResult = "POST /v1/login/result",
-        "The app’s backend asks the broker how the login ended.";
+        "The app’s backend asks the broker how the login ended.",
+        refused "We asked for the result.", lost "We asked once for the result", then "", once ForgetKey;
     Redeem = "POST /v1/token",
-        "The app’s backend exchanges the code, with its client secret and the secret behind the hash.";
+        "The app’s backend exchanges the code, with its client secret and the secret behind the hash.",
+        refused "We sent the code to the broker.",
+        lost "We exchanged the code, once", then "", once LegacyExchange;
     ReadProfile = "GET /v1/profile",
-        "The app’s backend reads the user’s profile with the access token.";
+        "The app’s backend reads the user’s profile with the access token.",
+        refused "We asked for the profile.",
+        lost "We asked for the profile",
+        then "Without a profile there is no user to sign in.";
     Revoke = "POST /v1/revoke",
         "The app’s backend ends the access token.";
     Providers = "GET /api/providers",
@@ -90,7 +157,7 @@ operations! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Telling {
     /// The label of its arrow, after the status of an answer; empty for the status alone.
-    pub(crate) words: &'static str,
+    pub(crate) label: &'static str,
     pub(crate) style: Style,
     /// The meaning, for an audience.
     pub(crate) sentence: &'static str,
@@ -101,7 +168,7 @@ pub(crate) struct Telling {
 
 /// Declares the facts, each with how it is told.
 macro_rules! facts {
-    ($($fact:ident = $words:literal, $style:ident, $sentence:literal
+    ($($fact:ident = $label:literal, $style:ident, $sentence:literal
         $(, $place:ident: $panel:literal)?;)+) => {
         /// A fact: the meaning of a message, or of what the proxy reports.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -112,7 +179,7 @@ macro_rules! facts {
             pub(crate) fn telling(self) -> Telling {
                 match self {
                     $(Self::$fact => Telling {
-                        words: $words,
+                        label: $label,
                         style: Style::$style,
                         sentence: $sentence,
                         panel: [$((Place::$place, $panel))?].first().copied(),
@@ -199,8 +266,8 @@ facts! {
     ProviderRefused = "", Refused, "The provider answers.";
     ProviderSilent = "no answer", Refused, "The provider does not answer.";
 
-    FaultInjected = "", Faulted, "A fault was injected.";
-    Resent = "", Faulted, "The same call is sent again.";
+    FaultInjected = "Fault injected", Faulted, "A fault has struck the call.";
+    Resent = "is sent again", Faulted, "The client sends the same call again.";
 }
 
 /// The recorded answers behind the events, as far as they are kept, by the `X-Request-Id` of

@@ -1,8 +1,6 @@
 //! The start of one stack. Every port is bound first, so that each server knows the
 //! addresses of the others; then the servers start, in the order of their calls.
 
-mod upstream;
-
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::{Arc, RwLock, Weak};
@@ -16,6 +14,7 @@ use tokio::sync::Mutex;
 use crate::attacks::Attacks;
 use crate::control::{self, ControlServer};
 use crate::demo_panel::DemoPanel;
+use crate::imitations::{RunningUpstream, broker_client};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
@@ -26,7 +25,6 @@ use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 use crate::tls::StackTls;
-pub(crate) use upstream::RunningUpstream;
 
 /// Everything that one stack starts with.
 pub(crate) struct Launch<'a> {
@@ -69,7 +67,7 @@ impl Launch<'_> {
         let broker_url = reach.url_of(&broker_port);
         let proxy_state = Arc::new(ProxyState::new(settings.clock.clone()));
         let labels = project_labels(proxy_state.clone());
-        let clients = |provider| upstream::broker_client(&broker_url, provider).into();
+        let clients = |provider| broker_client(&broker_url, provider).into();
         let upstream = RunningUpstream::start(settings, &reach, clients, labels).await?;
         let control_port = reach.bind("the control address", "control", settings.control)?;
         let demo = match self.has_demo {

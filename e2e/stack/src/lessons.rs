@@ -7,13 +7,12 @@
 //! | `progress` | the steps that are done, by the events since a lesson began |
 //! | `page`, `step_view` | the list of lessons, and the page of one |
 //! | `forms` | the buttons *Begin*, and those of the relay guard and the attacker |
-//! | `attacker`, `attacker_desk` | the attacker of the relay lesson, and the attacks as the page shows them |
+//! | `attacker` | the attacker of the relay lesson, and the attacks as the page shows them |
 //!
 //! The stack keeps nothing about a student but the attacker's cookies: the address of a
 //! lesson says where it began, and everything else follows from the events since then.
 
 mod attacker;
-mod attacker_desk;
 mod forms;
 mod lesson;
 mod page;

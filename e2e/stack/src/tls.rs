@@ -9,19 +9,21 @@
 //! today.
 
 mod authority;
-mod ca_file;
 mod front;
 
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ServerConfig;
+use tempfile::{NamedTempFile, TempDir};
 use url::Host;
 
 use crate::start_error::StackStartError;
 use authority::CertificateAuthority;
-use ca_file::CaFile;
 
 pub(crate) use front::TlsFront;
 
@@ -100,5 +102,109 @@ impl StackTls {
     /// The settings of a server with the certificate that the authority signed.
     pub(crate) fn server(&self) -> Arc<ServerConfig> {
         self.authority.server.clone()
+    }
+}
+
+/// The first line of the files that are ours to replace.
+const FIRST_LINE: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+/// A file with a certificate, readable by everyone. It is deleted when this is dropped, unless the user chose
+/// its path.
+#[derive(Debug)]
+struct CaFile {
+    /// Its absolute path.
+    path: PathBuf,
+    _folder: Option<TempDir>,
+}
+
+impl CaFile {
+    /// Writes `pem` to `path`, or to a new folder that only this user can read.
+    fn write(pem: &str, path: Option<&Path>) -> io::Result<Self> {
+        let (path, folder) = match path {
+            Some(path) => (std::path::absolute(path)?, None),
+            None => {
+                let folder = tempfile::Builder::new()
+                    .prefix("sign-in-stack-")
+                    .permissions(Permissions::from_mode(0o700))
+                    .tempdir()?;
+                (folder.path().join("ca.pem"), Some(folder))
+            }
+        };
+        replace(&path, pem)?;
+        Ok(Self {
+            path,
+            _folder: folder,
+        })
+    }
+}
+
+/// Writes a new file and puts it in the place of the old one, so that no client reads half
+/// of it and no link is followed.
+fn replace(path: &Path, pem: &str) -> io::Result<()> {
+    check_replaceable(path)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(pem.as_bytes())?;
+    let readable = Permissions::from_mode(0o644);
+    file.as_file().set_permissions(readable)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Refuses to replace what holds no certificate: a path that was mistyped may be that of
+/// a key.
+fn check_replaceable(path: &Path) -> io::Result<()> {
+    let refused = |why| Err(io::Error::new(ErrorKind::AlreadyExists, why));
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        // To open a pipe is to wait for its other end.
+        Ok(existing) if !existing.is_file() => refused("it exists and is no regular file"),
+        Ok(_) => {
+            let mut start = Vec::new();
+            let length = FIRST_LINE.len() as u64;
+            File::open(path)?.take(length).read_to_end(&mut start)?;
+            match start.is_empty() || start == FIRST_LINE {
+                true => Ok(()),
+                false => refused("it exists and holds no certificate"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "-----BEGIN CERTIFICATE-----\nold";
+    const NEW: &str = "-----BEGIN CERTIFICATE-----\nnew";
+
+    #[test]
+    fn a_certificate_of_an_earlier_start_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.pem");
+        for before in [None, Some(""), Some(OLD)] {
+            if let Some(before) = before {
+                std::fs::write(&path, before).unwrap();
+            }
+            CaFile::write(NEW, Some(&path)).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), NEW);
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o644, "whatever the umask");
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_holds_no_certificate_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key.pem");
+        std::fs::write(&key, "-----BEGIN PRIVATE KEY-----").unwrap();
+        let link = folder.path().join("link.pem");
+        std::os::unix::fs::symlink(&key, &link).unwrap();
+        for path in [key.as_path(), &link, folder.path()] {
+            assert!(CaFile::write(NEW, Some(path)).is_err(), "{path:?}");
+        }
+        let kept = std::fs::read_to_string(&key).unwrap();
+        assert_eq!(kept, "-----BEGIN PRIVATE KEY-----");
     }
 }

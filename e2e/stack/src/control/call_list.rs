@@ -1,11 +1,13 @@
 //! The page `/calls`: the addresses of the stack, the credentials of its projects, and the
 //! calls of the control address, from their routes.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use askama::Template;
+use rocket::request::{FromRequest, Outcome};
 use rocket::response::content::RawHtml;
-use rocket::{Route, State, get};
+use rocket::{Request, Route, State, get};
 
 use crate::page::{PageHeader, html};
 use crate::projects::ProjectCredentials;
@@ -83,18 +85,29 @@ struct CallList<'a> {
     calls: Vec<&'a Call>,
 }
 
+/// Every call of the control address.
+pub(super) struct AllCalls<'r>(Vec<&'r Call>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for AllCalls<'r> {
+    type Error = Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
+        let own = request.rocket().state::<ControlCalls>();
+        let of_sandboxes = request.rocket().state::<SandboxCalls>();
+        let own = own.into_iter().flat_map(|it| &it.0);
+        let all = own.chain(of_sandboxes.into_iter().flat_map(|it| &it.0));
+        Outcome::Success(Self(all.collect()))
+    }
+}
+
 #[get("/calls")]
-pub(super) fn page(
-    runtime: &State<Arc<StackRuntime>>,
-    own: &State<ControlCalls>,
-    of_sandboxes: Option<&State<SandboxCalls>>,
-) -> RawHtml<String> {
-    let of_sandboxes = of_sandboxes.into_iter().flat_map(|it| &it.0);
+pub(super) fn page(runtime: &State<Arc<StackRuntime>>, calls: AllCalls<'_>) -> RawHtml<String> {
     html(&CallList {
         header: PageHeader::new(runtime),
         urls: &runtime.urls,
         projects: runtime.projects.list(),
-        calls: own.0.iter().chain(of_sandboxes).collect(),
+        calls: calls.0,
     })
 }
 

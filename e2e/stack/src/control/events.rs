@@ -145,7 +145,7 @@ async fn send_again_form(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
-    let answered = runtime.send_again(form.call).await;
+    let answered = runtime.send_again(form.into_inner().call).await;
     let answered = answered.map_err(ControlError::not_found)?;
     back.redirect_to_call(answered.as_deref())
 }

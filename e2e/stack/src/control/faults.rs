@@ -208,7 +208,7 @@ fn disarm_form(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
-    runtime.faults().disarm(form.id);
+    runtime.faults().disarm(form.into_inner().id);
     back.redirect()
 }
 
@@ -239,6 +239,6 @@ fn let_go_form(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
-    let_go(&form.id.to_string(), runtime)?;
+    let_go(&form.into_inner().id.to_string(), runtime)?;
     back.redirect()
 }

@@ -141,12 +141,17 @@ fn misbehave_form(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
+    let MisbehaveForm {
+        provider,
+        misbehaviour,
+    } = form.into_inner();
+    let provider: Provider = parse_field("provider", provider)?;
     let planned = NextSignIn {
         person: None,
-        misbehave: Some(form.misbehaviour.trim().to_owned()),
+        misbehave: Some(misbehaviour.trim().to_owned()),
         client_id: None,
     };
-    next(form.provider, JsonBody(planned), runtime)?;
+    next(provider.name(), JsonBody(planned), runtime)?;
     back.redirect()
 }
 
@@ -163,7 +168,9 @@ fn take_back_form(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
-    find(runtime, form.provider)?.remove_queued(form.id);
+    let PlannedForm { provider, id } = form.into_inner();
+    let provider = parse_field("provider", provider)?;
+    runtime.upstream.provider(provider).remove_queued(id);
     back.redirect()
 }
 

@@ -7,7 +7,7 @@ use contract::LoginLifetime;
 
 use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::facts::{Answers, Call, Fact, LoginFlow, Meaning, meaning};
+use crate::facts::{Answers, Call, CallWords, Fact, LoginFlow, Meaning, meaning};
 use crate::labels;
 use crate::sources::Place;
 
@@ -46,92 +46,6 @@ pub(super) struct Source<'a> {
     pub(super) now_ms: i64,
     pub(super) answers: &'a dyn Answers,
 }
-
-/// What the demo does by a call, in words.
-struct CallText {
-    /// The line about the time before the call.
-    before: Option<(Place, &'static str)>,
-    /// The beginning of the line about a refusal, and of the one about a lost answer.
-    refused: &'static str,
-    lost: &'static str,
-    after_loss: AfterLoss,
-}
-
-/// What follows a lost answer.
-enum AfterLoss {
-    Sentence(&'static str),
-    /// The call may be used once, so the demo gives up, at this place.
-    GivesUp(Place),
-}
-
-impl CallText {
-    /// The words of a call; `None` if the panel tells nothing of it.
-    fn of(call: Call) -> Option<Self> {
-        use AfterLoss::{GivesUp, Sentence};
-        let text = |refused, lost, after_loss| Self {
-            before: None,
-            refused,
-            lost,
-            after_loss,
-        };
-        Some(match call {
-            Call::StartLogin => Self {
-                before: Some((
-                    Place::DrawKey,
-                    "We drew a fresh session key. It stays on our server.",
-                )),
-                ..text(
-                    "We gave it to the broker.",
-                    "We gave it to the broker",
-                    Sentence("Your sign-in has not started, so nothing is lost."),
-                )
-            },
-            Call::Authorize => Self {
-                before: Some((
-                    Place::LegacyState,
-                    "We drew a fresh state and a code verifier. Both stay in your session on our server.",
-                )),
-                ..text(
-                    "We sent your browser to the broker.",
-                    "We sent your browser to the broker",
-                    Sentence(""),
-                )
-            },
-            Call::Visit | Call::Confirm | Call::Cancel => text(
-                "Your browser opened the address.",
-                "Your browser opened the address",
-                Sentence(""),
-            ),
-            Call::Return | Call::ConfirmReturn => text(
-                "Your browser came back from {provider}.",
-                "Your browser came back from {provider} to the broker",
-                Sentence(""),
-            ),
-            Call::ReadResult => text(
-                "We asked for the result.",
-                "We asked once for the result",
-                GivesUp(Place::ForgetKey),
-            ),
-            Call::Redeem => Self {
-                before: Some((Place::LegacyConsumeState, STATE_CONSUMED)),
-                ..text(
-                    "We sent the code to the broker.",
-                    "We exchanged the code, once",
-                    GivesUp(Place::LegacyExchange),
-                )
-            },
-            Call::ReadProfile => text(
-                "We asked for the profile.",
-                "We asked for the profile",
-                Sentence("Without a profile there is no user to sign in."),
-            ),
-            _ => return None,
-        })
-    }
-}
-
-const STATE_CONSUMED: &str =
-    "The state was the one in your session. We took it out: it is never accepted again.";
 
 /// The lines of one login.
 #[derive(Debug, Default)]
@@ -219,7 +133,7 @@ impl Story {
             let text = "We revoked the token.".to_owned();
             return self.say(Tone::Plain, Place::RevokeToken, arrow("request"), text);
         }
-        let Some((kind, words)) = kind.and_then(|kind| Some((kind, CallText::of(kind)?))) else {
+        let Some((kind, words)) = kind.and_then(|kind| Some((kind, kind.words()?))) else {
             return;
         };
         match kind {
@@ -228,8 +142,9 @@ impl Story {
             _ => {}
         }
         if let Some((place, text)) = words.before {
-            let arrow = arrow("request").filter(|_| kind != Call::Redeem);
-            self.say(Tone::Plain, place, arrow, text.to_owned());
+            self.say(Tone::Plain, place, arrow("request"), text.to_owned());
+        } else if kind == Call::Redeem {
+            self.add_consumed_state();
         }
         let answered = call.answered;
         let delivered = answered.filter(|event| event.is_delivered(call.fault()));
@@ -238,10 +153,10 @@ impl Story {
                 let has_committed = answered.is_some_and(|event| event.committed);
                 self.add_loss(call, &words, has_committed, arrow("answer"));
             }
-            Some((event, Meaning { fact, .. })) if fact == Fact::FailedThere => {
+            Some((event, meaning)) if meaning.fact == Fact::FailedThere => {
                 self.add_failure_there(event, arrow("answer"));
             }
-            Some((event, Meaning { fact, .. })) if is_refused(event) && fact != Fact::Cancelled => {
+            Some((event, meaning)) if is_refused(event) && meaning.fact != Fact::Cancelled => {
                 self.add_refusal(event, words.refused, arrow("answer"));
                 if matches!(kind, Call::Return | Call::ConfirmReturn) {
                     self.open_since = None;
@@ -315,14 +230,20 @@ impl Story {
         let text = format!("{cause} Your browser came back with {back} in the address bar.");
         self.say(Tone::Bad, place, arrow.clone(), text);
         if self.is_legacy {
-            let place = Place::LegacyConsumeState;
-            self.say(Tone::Plain, place, None, STATE_CONSUMED.to_owned());
+            self.add_consumed_state();
             let text = "The broker sent an error instead of a code, so there was nothing to exchange. You were not signed in.";
             self.say(Tone::Bad, Place::LegacyError, arrow, text.to_owned());
         }
         if self.is_legacy || event.rule == Some("upstream_login.expiry") {
             self.open_since = None;
         }
+    }
+
+    fn add_consumed_state(&mut self) {
+        let text =
+            "The state was the one in your session. We took it out: it is never accepted again.";
+        let place = Place::LegacyConsumeState;
+        self.say(Tone::Plain, place, None, text.to_owned());
     }
 
     fn add_refusal(&mut self, event: &LoggedEvent, call: &str, arrow: Option<String>) {
@@ -337,7 +258,7 @@ impl Story {
     fn add_loss(
         &mut self,
         call: &CallEvents<'_>,
-        words: &CallText,
+        words: &CallWords,
         has_committed: bool,
         arrow: Option<String>,
     ) {
@@ -345,15 +266,12 @@ impl Story {
             Some(fault) => format!(" (fault injected: {})", fault.name()),
             None => String::new(),
         };
-        let end = match words.after_loss {
-            AfterLoss::Sentence(end) => end,
-            AfterLoss::GivesUp(_) => "",
-        };
+        let end = words.after_loss;
         let lost = self.named(words.lost);
         let text = format!("{lost}, and the answer did not arrive{fault}. {end}");
         let text = text.trim_end().to_owned();
         self.say(Tone::Faulted, Place::CallLost, arrow.clone(), text);
-        if let AfterLoss::GivesUp(place) = words.after_loss {
+        if let Some(place) = words.gives_up {
             let had = match has_committed {
                 true => "here it had, so a second call would have been refused with 400",
                 false => "here it had not",

@@ -119,16 +119,9 @@ impl LoggedEvent {
         self.operation.ends_with(" /callback/{provider}")
     }
 
-    /// An event of the audit log. [`EventLog::append`](super::EventLog) numbers it.
+    /// An event of the audit log. [`EventLog::append`](super::EventLog::append) numbers it.
     pub(crate) fn from_audit(event: &audit::Event) -> Self {
         Self {
-            seq: 0,
-            at: event.at.0,
-            source: EventSource::Audit,
-            request_id: event.request_id.clone(),
-            from: event.from.name(),
-            to: event.to.name(),
-            operation: event.operation.clone(),
             project: event.project.as_ref().map(ClientId::to_string),
             provider: event.provider.map(Provider::as_str),
             login: event.login.as_ref().map(|login| login.as_str().to_owned()),
@@ -143,28 +136,37 @@ impl LoggedEvent {
             took_ms: event.took.map(whole_ms),
             committed: event.committed(),
             steps: event.steps.iter().map(|step| step.name()).collect(),
-            fault: None,
-            resend: false,
-            receipt: Receipt::default(),
+            ..Self::blank(
+                EventSource::Audit,
+                event.at.0,
+                &event.request_id,
+                (event.from.name(), event.to.name()),
+                &event.operation,
+            )
         }
     }
 
-    /// An event of a login without anything special, for tests to change.
-    #[cfg(test)]
-    pub(crate) fn example(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Self {
+    /// An event of which no more is known.
+    fn blank(
+        source: EventSource,
+        at: i64,
+        request_id: &str,
+        (from, to): (&'static str, &'static str),
+        operation: &str,
+    ) -> Self {
         Self {
-            seq,
-            at: i64::try_from(seq).unwrap() * 10,
-            source: EventSource::Audit,
+            seq: 0,
+            at,
+            source,
             request_id: request_id.to_owned(),
             from,
-            to: "broker",
+            to,
             operation: operation.to_owned(),
-            project: Some("demo".to_owned()),
+            project: None,
             provider: None,
-            login: Some("aLogin".to_owned()),
+            login: None,
             provenance: None,
-            status: Some(200),
+            status: None,
             rule: None,
             happened: None,
             says: None,
@@ -177,6 +179,25 @@ impl LoggedEvent {
             fault: None,
             resend: false,
             receipt: Receipt::default(),
+        }
+    }
+
+    /// An event of a login without anything special, for tests to change.
+    #[cfg(test)]
+    pub(crate) fn example(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Self {
+        let at = i64::try_from(seq).unwrap() * 10;
+        Self {
+            seq,
+            project: Some("demo".to_owned()),
+            login: Some("aLogin".to_owned()),
+            status: Some(200),
+            ..Self::blank(
+                EventSource::Audit,
+                at,
+                request_id,
+                (from, "broker"),
+                operation,
+            )
         }
     }
 }
@@ -201,33 +222,25 @@ impl ProxyEvent<'_> {
     pub(crate) fn at(self, at: i64) -> LoggedEvent {
         let audited = self.audited;
         let steps = audited.map(|event| event.steps.clone()).unwrap_or_default();
+        let receipt = audited.map(|event| event.receipt.clone());
         LoggedEvent {
-            seq: 0,
-            at,
-            source: EventSource::Proxy,
-            request_id: self.request_id.to_owned(),
-            from: self.operation.caller(),
-            to: "broker",
-            operation: self.operation.name().to_owned(),
             project: audited.and_then(|event| event.project.clone()),
             provider: audited.and_then(|event| event.provider),
             login: self.login.map(|login| login.as_str().to_owned()),
-            provenance: None,
             status: self.status,
-            rule: None,
-            happened: None,
-            says: None,
-            law: None,
-            advice: None,
             why: Some(self.why),
-            took_ms: None,
             committed: !steps.is_empty(),
             steps,
             fault: self.fault.map(Fault::name),
             resend: self.fault.is_none(),
-            receipt: audited
-                .map(|event| event.receipt.clone())
-                .unwrap_or_default(),
+            receipt: receipt.unwrap_or_default(),
+            ..LoggedEvent::blank(
+                EventSource::Proxy,
+                at,
+                self.request_id,
+                (self.operation.caller(), "broker"),
+                self.operation.name(),
+            )
         }
     }
 }

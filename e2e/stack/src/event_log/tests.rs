@@ -1,5 +1,7 @@
 //! The bounds on recorded exchanges; and events for the tests of what the stack shows.
 
+use std::collections::HashMap;
+
 use broker::audit::Step;
 use contract::Rule;
 use hyper::header::{CONTENT_TYPE, SET_COOKIE};
@@ -9,8 +11,8 @@ use super::*;
 use crate::faults::Fault;
 
 /// The events of a script, one a line: the id of the call, the caller, the operation, and the
-/// status or `-`. After that `+STEP`, `rule=ID`, `login=ID`, `at=MS`; and for an event of the
-/// proxy `fault=NAME` or `resend`. A call of the broker goes to Google.
+/// status or `-`. After that `+STEP`, `rule=ID`, `login=ID`, `at=MS`, `received`; and for an
+/// event of the proxy `fault=NAME` or `resend`. A call of the broker goes to Google.
 pub(crate) fn events(script: &str) -> Vec<Arc<LoggedEvent>> {
     let lines = script.lines().map(str::trim).filter(|it| !it.is_empty());
     let events = lines.zip(1..).map(|(line, seq)| event(line, seq));
@@ -52,6 +54,7 @@ fn event(line: &str, seq: u64) -> LoggedEvent {
                 event.fault = Some(fault.name());
                 event.why = Some(fault.description());
             }
+            ("received", _) => event.receipt.set(true),
             ("resend", _) => {
                 event.source = EventSource::Proxy;
                 event.resend = true;
@@ -61,6 +64,45 @@ fn event(line: &str, seq: u64) -> LoggedEvent {
     }
     event.committed = !event.steps.is_empty();
     event
+}
+
+/// The body of the answer to a call, if it is kept.
+pub(crate) type BodyOf = Box<dyn Fn(&str) -> Option<Value>>;
+
+/// A login of `logins.txt`.
+pub(crate) struct Login {
+    pub(crate) title: String,
+    pub(crate) events: Vec<Arc<LoggedEvent>>,
+    pub(crate) now_ms: i64,
+    pub(crate) body: BodyOf,
+}
+
+/// The logins of `logins.txt`.
+pub(crate) fn logins() -> Vec<Login> {
+    let all = include_str!("logins.txt").split("\n== ").skip(1);
+    all.map(login).collect()
+}
+
+fn login(text: &str) -> Login {
+    let (title, lines) = text.split_once('\n').expect("a title");
+    let (title, now_ms) = title.split_once(" @").unwrap_or((title, "0"));
+    let mut script = String::new();
+    let mut bodies: HashMap<String, Value> = HashMap::new();
+    for line in lines.lines() {
+        let body = line.find(" {\"").or(line.find(" {}")).unwrap_or(line.len());
+        let (event, body) = line.split_at(body);
+        script += &format!("{event}\n");
+        if let (Some((call, _)), false) = (event.split_once(' '), body.is_empty()) {
+            let body = serde_json::from_str(body).expect(line);
+            bodies.insert(call.to_owned(), body);
+        }
+    }
+    Login {
+        title: title.to_owned(),
+        events: events(&script),
+        now_ms: now_ms.parse().expect(title),
+        body: Box::new(move |call| bodies.get(call).cloned()),
+    }
 }
 
 /// An exchange with these JSON bodies.

@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::diagram;
 use super::login_list::{self, LoginEntry};
-use super::sequence_view::{self, SequenceView};
+use super::rows::Row;
+use super::sequence_view::{Sequence, SequenceView};
 use super::tools::Tools;
 use crate::control_error::ControlError;
 use crate::faults::HeldCall;
@@ -76,13 +77,14 @@ pub(super) async fn diagram_file(
     login: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<DiagramFile, ControlError> {
-    let svg = sequence_view::standalone_diagram(runtime, login).await;
-    let svg = svg.ok_or_else(|| ControlError::not_found("no event mentions this login"))?;
+    let sequence = Sequence::of_login(runtime, login).await;
+    let sequence =
+        sequence.ok_or_else(|| ControlError::not_found("no event mentions this login"))?;
     // The policy admits the file's own style and no other.
     let style = STANDARD.encode(Sha256::digest(diagram::STYLE));
     let policy = format!("default-src 'none'; style-src 'sha256-{style}'");
     Ok(DiagramFile {
-        svg,
+        svg: diagram::standalone(&sequence.rows, &sequence.participants),
         content_type: ContentType::SVG,
         policy: Header::new("Content-Security-Policy", policy),
     })
@@ -90,16 +92,21 @@ pub(super) async fn diagram_file(
 
 async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str>) -> PageResponse {
     let entries = login_list::list(runtime).await;
-    let others = sequence_view::others(runtime, call);
-    let others_count = others.steps.iter().filter(|it| it.note.is_some()).count();
+    let others = Sequence::of_others(runtime);
+    let others_count = others
+        .rows
+        .iter()
+        .filter(|it| matches!(it, Row::Note(_)))
+        .count();
     let chosen = match subject {
         Subject::Newest => match entries.first() {
-            Some(newest) => sequence_view::login(runtime, &newest.login, call).await,
+            Some(newest) => Sequence::of_login(runtime, &newest.login).await,
             None => None,
         },
-        Subject::Login(login) => sequence_view::login(runtime, login, call).await,
+        Subject::Login(login) => Sequence::of_login(runtime, login).await,
         Subject::Others => Some(others),
     };
+    let chosen = chosen.map(|sequence| sequence.view(runtime, call));
     let is_unknown = matches!(subject, Subject::Login(_)) && chosen.is_none();
     let last = runtime.event_log().events(0, None).pop();
     let page = InspectorPage {
@@ -120,11 +127,11 @@ impl InspectorPage<'_> {
     /// Whether this is the page of the calls without a login, and there is none.
     fn has_no_others(&self) -> bool {
         let chosen = self.chosen.as_ref();
-        chosen.is_some_and(|it| it.login.is_none() && it.steps.is_empty())
+        chosen.is_some_and(|it| it.sequence.login.is_none() && it.steps.is_empty())
     }
 
     fn is_chosen(&self, login: &str) -> bool {
         let chosen = self.chosen.as_ref();
-        chosen.and_then(|it| it.login.as_deref()) == Some(login)
+        chosen.and_then(|it| it.sequence.login.as_deref()) == Some(login)
     }
 }

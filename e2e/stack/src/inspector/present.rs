@@ -7,8 +7,8 @@ use rocket::{State, get};
 
 use super::diagram::{self, Links};
 use super::exchange_view::ExchangeView;
-use super::rows::{Arrow, Note, Row};
-use super::sequence_view::{self, LoginRows};
+use super::rows::{Note, Row};
+use super::sequence_view::Sequence;
 use crate::labels;
 use crate::page::{PageResponse, found, html};
 use crate::runtime::StackRuntime;
@@ -38,13 +38,8 @@ struct Frame {
     sentence: &'static str,
     committed: Vec<&'static str>,
     notes: Vec<Note>,
-    call: Option<Call>,
-}
-
-/// The exchange of an arrow.
-struct Call {
-    path: String,
-    is_kept: bool,
+    /// The path of its exchange, and whether that is kept.
+    call: Option<(String, bool)>,
 }
 
 /// The login with its first `arrow` arrows; without a number, the first one.
@@ -55,7 +50,7 @@ pub(super) async fn page(
     runtime: &State<Arc<StackRuntime>>,
 ) -> PageResponse {
     let seq = runtime.event_log().last_seq();
-    let rows = sequence_view::login_rows(runtime, login).await;
+    let rows = Sequence::of_login(runtime, login).await;
     let page = match &rows {
         Some(rows) => PresentPage::new(rows, login, arrow, seq, runtime),
         None => PresentPage::unknown(seq),
@@ -65,7 +60,7 @@ pub(super) async fn page(
 
 impl PresentPage {
     fn new(
-        shown: &LoginRows,
+        shown: &Sequence,
         login: &str,
         arrow: Option<&str>,
         seq: u64,
@@ -126,55 +121,48 @@ impl Frame {
     fn new(
         rows: &[Row],
         start: usize,
-        shown: &LoginRows,
+        shown: &Sequence,
         login_path: &str,
         runtime: &StackRuntime,
     ) -> Self {
         let own = &rows[start..];
-        let arrow = own.iter().find_map(|row| match row {
-            Row::Arrow(arrow) => Some(arrow),
+        let exchange = own.iter().find_map(|row| match row {
+            Row::Arrow(arrow) => arrow.exchange.as_deref(),
             _ => None,
         });
         let links = Links {
             path: login_path,
-            chosen: arrow.and_then(|arrow| arrow.exchange.as_deref()),
+            chosen: exchange,
         };
-        let described = own.iter().find(|row| matches!(row, Row::Arrow(_)));
+        let call = exchange.map(|id| {
+            let view = ExchangeView::new(runtime, id, &shown.events);
+            let is_kept = view.is_some_and(|view| view.exchange.is_some());
+            (links.to(id), is_kept)
+        });
         let mut frame = Self {
             diagram: diagram::in_page(rows, &shown.participants, &links),
-            label: described.map_or_else(String::new, |row| shown.participants.describe(row)),
-            sentence: arrow.map_or("", |arrow| arrow.sentence),
+            label: String::new(),
+            sentence: "",
             committed: Vec::new(),
             notes: Vec::new(),
-            call: arrow.and_then(|arrow| Call::of(arrow, &links, shown, runtime)),
+            call,
         };
         for row in own {
             match row {
+                Row::Arrow(arrow) => {
+                    frame.label = shown.participants.describe(row);
+                    frame.sentence = arrow.sentence;
+                }
                 Row::Committed(steps) => {
-                    let meanings = steps.iter().map(|step| labels::step(step));
-                    frame.committed.extend(meanings);
+                    frame
+                        .committed
+                        .extend(steps.iter().map(|step| labels::step(step)));
                 }
                 Row::Note(note) => frame.notes.push(note.clone()),
-                Row::Arrow(_) | Row::Pause(_) | Row::Expiry(_) => {}
+                Row::Pause(_) | Row::Expiry(_) => {}
             }
         }
         frame
-    }
-}
-
-impl Call {
-    fn of(
-        arrow: &Arrow,
-        links: &Links<'_>,
-        shown: &LoginRows,
-        runtime: &StackRuntime,
-    ) -> Option<Self> {
-        let exchange = arrow.exchange.as_deref()?;
-        let view = ExchangeView::new(runtime, exchange, &shown.events);
-        Some(Self {
-            path: links.to(exchange),
-            is_kept: view.is_some_and(|view| view.exchange.is_some()),
-        })
     }
 }
 
@@ -200,6 +188,7 @@ fn ends(rows: &[Row]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inspector::rows::Arrow;
     use crate::inspector::rows::Participant::{Broker, Consumer};
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::event_log::LoggedEvent;
-use crate::facts::Style;
+use crate::facts::{Fact, Style};
 use crate::labels;
 
 /// A participant, with a lifeline of its own.
@@ -136,20 +136,20 @@ impl Note {
             "The broker had stored nothing.".to_owned()
         };
         let why = event.why.map(labels::sentence);
-        let title = format!("⚡ Fault injected: {}", event.fault.unwrap_or_default());
+        let telling = Fact::FaultInjected.telling();
+        let fault = event.fault.unwrap_or_default();
         Self {
             sentences: why.into_iter().chain([committed]).collect(),
-            ..Self::plain(Style::Faulted, title)
+            ..Self::plain(telling.style, format!("⚡ {}: {fault}", telling.label))
         }
     }
 
     pub(super) fn of_resend(event: &LoggedEvent) -> Self {
+        let telling = Fact::Resent.telling();
+        let title = format!("↻ {} {}", event.operation, telling.label);
         Self {
             sentences: event.why.map(labels::sentence).into_iter().collect(),
-            ..Self::plain(
-                Style::Faulted,
-                format!("↻ {} is sent again", event.operation),
-            )
+            ..Self::plain(telling.style, title)
         }
     }
 

@@ -196,7 +196,7 @@ impl SequenceBuilder<'_> {
         let telling = meaning(event, self.answers).fact.telling();
         let label = event
             .status
-            .map_or(telling.words.to_owned(), labels::status);
+            .map_or(telling.label.to_owned(), labels::status);
         let answer = Arrow {
             sentence: telling.sentence,
             style: telling.style,
@@ -211,9 +211,9 @@ impl SequenceBuilder<'_> {
     fn add_answer(&mut self, call: &CallEvents, event: &LoggedEvent, meaning: &Meaning) {
         let telling = meaning.fact.telling();
         let status = event.status.map(labels::status).unwrap_or_default();
-        let label = match (telling.words, event.status) {
+        let label = match (telling.label, event.status) {
             ("", _) | (_, None) => status,
-            (words, Some(status)) => format!("{status} {words}"),
+            (label, Some(status)) => format!("{status} {label}"),
         };
         let fault = call.fault();
         let (label, arrives) = fault.map_or((label.clone(), true), |it| facts::faulted(&label, it));
@@ -273,7 +273,7 @@ impl SequenceBuilder<'_> {
         self.rows.push(Row::Arrow(Arrow {
             sentence: telling.sentence,
             style: telling.style,
-            ..Arrow::plain(id, from, to, telling.words)
+            ..Arrow::plain(id, from, to, telling.label)
         }));
     }
 }

@@ -9,7 +9,7 @@ use mock_upstream::{Next, Provider};
 use rocket::http::ContentType;
 use rocket::{State, get};
 
-use super::attacker_desk::AttackerDesk;
+use super::attacker::AttackerDesk;
 use super::forms;
 use super::lesson::{LESSONS, Lesson, Preparation, Scope, Tick};
 use super::progress::{Beginning, LessonEvent, LessonRun, Progress, StackState, lesson_events};

@@ -124,24 +124,25 @@ pub(super) fn lesson_events<'e>(
 
 impl LessonEvent<'_> {
     fn shows(&self, condition: &Condition) -> bool {
-        fn is<T: PartialEq>(wanted: Option<T>, found: T) -> bool {
-            wanted.is_none_or(|wanted| wanted == found)
-        }
         let Self { event, meaning, .. } = self;
         let has_fact = match condition.fact {
             Fact::SignedIn => matches!(meaning.outcome(), Some(Outcome::SignedIn(_))),
             fact => meaning.fact == fact,
         };
+        let rule = condition.rule.as_ref().map(|it| it.0.id());
+        let fault = condition.fault.as_deref();
         has_fact
-            && is(condition.nth, self.nth)
-            && is(condition.was_asked, self.was_asked)
-            && is(
-                condition.rule.as_ref().map(|it| Some(it.0.id())),
-                event.rule,
-            )
-            && is(condition.error.as_ref().map(Some), meaning.subject.as_ref())
-            && is(condition.operation.as_ref(), &event.operation)
-            && is(condition.fault.as_deref().map(Some), event.fault)
+            && condition.nth.is_none_or(|nth| nth == self.nth)
+            && condition
+                .was_asked
+                .is_none_or(|asked| asked == self.was_asked)
+            && (rule.is_none() || rule == event.rule)
+            && (fault.is_none() || fault == event.fault)
+            && (condition.error.is_none() || condition.error == meaning.subject)
+            && condition
+                .operation
+                .as_ref()
+                .is_none_or(|it| *it == event.operation)
     }
 }
 

@@ -1,13 +1,11 @@
 //! The calls of the control address, and its refusals: [`guard`] covers the callers, and
 //! `control/refusals.txt` what is refused of their requests.
 
+mod calls;
 mod events;
-mod faults;
 mod guard;
-mod projects;
 mod reset;
 mod sandboxes;
-mod upstreams;
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -155,7 +155,7 @@ async fn pages_and_pictures_take_no_script_and_no_style_but_their_own() {
             "image/svg+xml",
             "default-src 'none'; style-src 'sha256-",
         ),
-        ("/inspector.js", "text/javascript", ""),
+        ("/live.js", "text/javascript", ""),
         ("/inspector.css", "text/css; charset=utf-8", ""),
         ("/diagram.css", "text/css; charset=utf-8", ""),
         ("/icon.svg", "image/svg+xml", ""),
