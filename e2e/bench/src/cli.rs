@@ -92,26 +92,24 @@ impl Cli {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<ExitCode, BenchError> {
         match self.command {
-            Some(command) => command.run(),
+            Some(command) => server_runtime()?.block_on(command.serve()),
             None => self.run.measure().map(|()| ExitCode::SUCCESS),
         }
     }
 }
 
 impl Command {
-    fn run(self) -> Result<ExitCode, BenchError> {
+    async fn serve(self) -> Result<ExitCode, BenchError> {
         match self {
-            Self::FloorHops { providers } => {
-                server_runtime()?.block_on(floors::serve_hops(providers))?;
+            Self::FloorHops { providers } => floors::serve_hops(providers).await?,
+            Self::BareRocket { port } => floors::serve_page(port).await?,
+            Self::Replica(args) => {
+                let served = consistency::serve_replica(args).await;
+                served.map_err(|error| BenchError::because(error.to_string()))?;
             }
-            Self::BareRocket { port } => server_runtime()?.block_on(floors::serve_page(port))?,
-            Self::Replica(args) => server_runtime()?
-                .block_on(consistency::serve_replica(args))
-                .map_err(|error| BenchError::because(error.to_string()))?,
             Self::Broker { arguments } => {
                 let arguments = ["broker".to_owned()].into_iter().chain(arguments);
-                let broker = broker::cli::Cli::parse_from(arguments);
-                return Ok(server_runtime()?.block_on(broker.run()));
+                return Ok(broker::cli::Cli::parse_from(arguments).run().await);
             }
         }
         Ok(ExitCode::SUCCESS)

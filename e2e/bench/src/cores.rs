@@ -6,23 +6,15 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::error::BenchError;
 
-/// The core of the measured server, and that of everything else.
+/// The cores that this process may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cores {
-    server: usize,
-    load: usize,
-    all: CpuSet,
-}
-
-/// The cores that a process runs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CoreChoice {
-    /// The measured server's.
-    Server,
-    /// The load's, where this process is.
-    Load,
+    /// That of the measured server.
+    pub(crate) server: CpuSet,
+    /// That of everything else, and of this process.
+    pub(crate) load: CpuSet,
     /// All of them: the system decides.
-    Anywhere,
+    pub(crate) all: CpuSet,
 }
 
 impl Cores {
@@ -30,7 +22,12 @@ impl Cores {
     pub(crate) fn available() -> Result<Self, BenchError> {
         let all = sched_getaffinity(None).map_err(io::Error::from)?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
-        match (cores.next(), cores.next_back()) {
+        let one = |core| {
+            let mut set = CpuSet::new();
+            set.set(core);
+            set
+        };
+        match (cores.next().map(one), cores.next_back().map(one)) {
             (Some(server), Some(load)) => Ok(Self { server, load, all }),
             _ => Err(BenchError::because(
                 "a benchmark needs two cores, one for the server and one for the load; this \
@@ -41,29 +38,15 @@ impl Cores {
 
     /// Keeps this thread, and the processes that it starts, on the core of the load.
     pub(crate) fn stay_on_load(self) -> io::Result<()> {
-        self.move_to(CoreChoice::Load)
+        Ok(sched_setaffinity(None, &self.load)?)
     }
 
-    /// Starts a process in `start` that runs at `place`: it inherits the cores of the
-    /// thread that starts it, and counts them when it starts.
-    pub(crate) fn at<T>(self, place: CoreChoice, start: impl FnOnce() -> T) -> io::Result<T> {
-        self.move_to(place)?;
+    /// Starts a process in `start` that runs on `cores`: it inherits those of the thread that
+    /// starts it, and counts them when it starts.
+    pub(crate) fn start_on<T>(self, cores: CpuSet, start: impl FnOnce() -> T) -> io::Result<T> {
+        sched_setaffinity(None, &cores)?;
         let started = start();
-        self.move_to(CoreChoice::Load)?;
+        self.stay_on_load()?;
         Ok(started)
-    }
-
-    fn move_to(self, place: CoreChoice) -> io::Result<()> {
-        let one = |core| {
-            let mut set = CpuSet::new();
-            set.set(core);
-            set
-        };
-        let set = match place {
-            CoreChoice::Server => one(self.server),
-            CoreChoice::Load => one(self.load),
-            CoreChoice::Anywhere => self.all,
-        };
-        Ok(sched_setaffinity(None, &set)?)
     }
 }

@@ -99,9 +99,9 @@ impl Load {
         let cpu = server.cpu()?.saturating_sub(before);
         let request = |share| ms(percentile(&times.requests, share));
         let each = us(cpu) / self.rounded(logins) as f64;
-        figures.push(CPU, Unit::Microseconds, each);
-        figures.push(P50_REQUEST, Unit::Milliseconds, request(0.5));
-        figures.push(P99_REQUEST, Unit::Milliseconds, request(0.99));
+        figures.push(CPU, Unit::MICROSECONDS, each);
+        figures.push(P50_REQUEST, Unit::MILLISECONDS, request(0.5));
+        figures.push(P99_REQUEST, Unit::MILLISECONDS, request(0.99));
         Ok(())
     }
 

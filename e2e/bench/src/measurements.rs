@@ -5,6 +5,7 @@ mod logins;
 mod memory;
 mod overload;
 mod startup;
+mod subjects;
 
 use std::time::Duration;
 

@@ -10,7 +10,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
-    began: Instant,
     /// The estimate for everything.
     total: Duration,
     /// The estimates of the measurements that are over, and of the present one.
@@ -24,14 +23,12 @@ pub(crate) struct Progress {
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl Progress {
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     pub(crate) fn of(total: Duration) -> Self {
         let bar = ProgressBar::new(total.as_secs().max(1));
         let style = "{wide_bar} {percent}% {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
         Self {
             bar,
-            began: Instant::now(),
             total,
             over: Cell::default(),
             present: Cell::default(),
@@ -50,7 +47,7 @@ impl Progress {
     /// Shows that this share of the present measurement is over, and what is next.
     pub(crate) fn at(&self, share: f64, next: &str) {
         let done = self.over.get() + self.present.get().mul_f64(share.clamp(0.0, 1.0));
-        let left = in_words(self.left(done));
+        let left = in_words(time_left(self.total, done, self.bar.elapsed()));
         self.bar.set_position(done.as_secs());
         self.bar.set_message(format!("{left} left: {next}"));
         if !std::io::stderr().is_terminal() {
@@ -70,11 +67,6 @@ impl Progress {
 
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
-    fn left(&self, done: Duration) -> Duration {
-        time_left(self.total, done, self.began.elapsed())
     }
 }
 
@@ -102,20 +94,13 @@ mod tests {
 
     #[test]
     fn the_time_left_follows_the_pace_of_this_machine() {
-        let seconds = Duration::from_secs;
-        assert_eq!(
-            time_left(seconds(100), seconds(0), seconds(1)),
-            seconds(100)
-        );
-        assert_eq!(
-            time_left(seconds(100), seconds(20), seconds(40)),
-            seconds(160)
-        );
-        assert_eq!(
-            time_left(seconds(100), seconds(120), seconds(40)),
-            seconds(0)
-        );
-        assert_eq!(in_words(seconds(160)), "3 min");
-        assert_eq!(in_words(seconds(59)), "59 s");
+        let left = |total, done, elapsed| {
+            let [total, done, elapsed] = [total, done, elapsed].map(Duration::from_secs);
+            in_words(time_left(total, done, elapsed))
+        };
+        assert_eq!(left(120, 0, 1), "2 min");
+        assert_eq!(left(100, 20, 40), "3 min");
+        assert_eq!(left(59, 0, 40), "59 s");
+        assert_eq!(left(100, 120, 40), "0 s");
     }
 }

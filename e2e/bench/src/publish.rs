@@ -114,17 +114,9 @@ mod tests {
 
     #[test]
     fn a_file_without_both_markers_in_their_order_is_an_error() {
-        for text in [
-            "# Broker\n".to_owned(),
-            BEGIN.to_owned(),
-            END.to_owned(),
-            format!("{END}{BEGIN}"),
-        ] {
-            let error = replaced(&text, "new\n").unwrap_err().to_string();
-            assert!(
-                error.contains(FILE) && error.contains(BEGIN.trim_end()),
-                "{error}"
-            );
+        for text in ["# Broker\n", BEGIN, END, &[END, BEGIN].concat()] {
+            let error = replaced(text, "new\n").unwrap_err().to_string();
+            assert!(error.contains(FILE) && error.contains(BEGIN.trim_end()));
         }
     }
 

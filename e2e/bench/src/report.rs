@@ -33,10 +33,10 @@ impl Figures {
 }
 
 /// The figures of a broker, beside those of other servers in the same rounds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Compared<'a> {
-    /// The load.
-    pub(crate) what: &'a str,
+    /// The broker, and its load.
+    pub(crate) what: String,
     pub(crate) broker: &'a Figures,
     /// Another server, by its name.
     pub(crate) beside: (&'a str, &'a Figures),
@@ -70,15 +70,23 @@ pub(crate) struct Row {
     remark: String,
 }
 
-/// The unit of a figure.
+/// The unit of a figure as it is written behind a number, and the number's digits behind the
+/// point.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Unit {
-    Microseconds,
-    Milliseconds,
-    Megabytes,
-    Bytes,
-    PerSecond,
-    Count,
+pub(crate) struct Unit(&'static str, usize);
+
+impl Unit {
+    pub(crate) const MICROSECONDS: Self = Self(" µs", 0);
+    pub(crate) const MILLISECONDS: Self = Self(" ms", 1);
+    pub(crate) const MEGABYTES: Self = Self(" MB", 1);
+    pub(crate) const BYTES: Self = Self(" bytes", 0);
+    pub(crate) const PER_SECOND: Self = Self("/s", 0);
+    pub(crate) const NUMBER: Self = Self("", 1);
+
+    fn show(self, spread: Spread) -> String {
+        let Self(unit, digits) = self;
+        format!("{spread:.digits$}{unit}")
+    }
 }
 
 /// The bound that a figure must keep: its median decides.
@@ -119,27 +127,24 @@ impl Row {
         self
     }
 
-    fn cells(&self, with_before: bool) -> Vec<String> {
+    fn cells(&self, with_before: bool) -> impl Iterator<Item = String> {
         let show = |rounds: &Rounds| self.unit.show(rounds.spread());
-        let beside = self.beside.as_ref();
-        let ratio = beside.map(|(_, rounds)| format!("{:.2}", self.broker.ratio_to(rounds)));
-        let mut cells = vec![
-            self.what.clone(),
-            beside.map_or_else(String::new, |(name, rounds)| {
-                format!("{name}: {}", show(rounds))
-            }),
+        let ratio = |rounds: &Rounds| format!("{:.2}", self.broker.ratio_to(rounds));
+        let (beside, before) = (self.beside.as_ref(), self.before.as_ref());
+        let name = beside.map(|(name, rounds)| format!("{name}: {}", show(rounds)));
+        let change = before.map(|rounds| format!("**{}**", ratio(rounds)));
+        let of_two = |cell: Option<String>| with_before.then(|| cell.unwrap_or_default());
+        let cells = [
+            Some(self.what.clone()),
+            Some(name.unwrap_or_default()),
+            of_two(before.map(show)),
+            Some(show(&self.broker)),
+            Some(beside.map_or_else(String::new, |(_, rounds)| ratio(rounds))),
+            of_two(change),
+            Some(self.verdict()),
+            Some(self.remark.clone()),
         ];
-        if with_before {
-            cells.push(self.before.as_ref().map(show).unwrap_or_default());
-        }
-        cells.extend([show(&self.broker), ratio.unwrap_or_default()]);
-        if with_before {
-            let change = self.before.as_ref();
-            let change = change.map(|before| format!("**{:.2}**", self.broker.ratio_to(before)));
-            cells.push(change.unwrap_or_default());
-        }
-        cells.extend([self.verdict(), self.remark.clone()]);
-        cells
+        cells.into_iter().flatten()
     }
 
     /// Its goal, and whether it is met.
@@ -162,19 +167,6 @@ impl Row {
     }
 }
 
-impl Unit {
-    fn show(self, spread: Spread) -> String {
-        match self {
-            Self::Microseconds => format!("{spread:.0} µs"),
-            Self::Milliseconds => format!("{spread:.1} ms"),
-            Self::Megabytes => format!("{spread:.1} MB"),
-            Self::Bytes => format!("{spread:.0} bytes"),
-            Self::PerSecond => format!("{spread:.0}/s"),
-            Self::Count => format!("{spread:.1}"),
-        }
-    }
-}
-
 /// The table of a run, as Markdown.
 #[derive(Debug)]
 pub(crate) struct Table<'a>(pub(crate) &'a [Row]);
@@ -182,20 +174,19 @@ pub(crate) struct Table<'a>(pub(crate) &'a [Row]);
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_before = self.0.iter().any(|row| row.before.is_some());
-        let head: &[&str] = match with_before {
-            true => &["before", "after", "ratio", "after / before"],
-            false => &["broker", "ratio"],
+        let figures = match with_before {
+            true => "before | after | ratio | after / before",
+            false => "broker | ratio",
         };
-        let head = [
-            &["measurement", "compared with"],
-            head,
-            &["goal", "remarks"],
-        ]
-        .concat();
-        writeln!(f, "| {} |", head.join(" | "))?;
-        writeln!(f, "|{}", "---|".repeat(head.len()))?;
+        let head = format!("| measurement | compared with | {figures} | goal | remarks |");
+        writeln!(f, "{head}")?;
+        writeln!(f, "|{}", "---|".repeat(head.matches('|').count() - 1))?;
         for row in self.0 {
-            writeln!(f, "| {} |", row.cells(with_before).join(" | "))?;
+            writeln!(
+                f,
+                "| {} |",
+                row.cells(with_before).collect::<Vec<_>>().join(" | ")
+            )?;
         }
         Ok(())
     }
@@ -210,7 +201,7 @@ mod tests {
     }
 
     fn login() -> Row {
-        Row::new("a login", Unit::Microseconds, rounds([300.0, 330.0, 360.0]))
+        Row::new("a login", Unit::MICROSECONDS, rounds([300.0, 330.0, 360.0]))
             .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
             .goal(Goal::RatioAtMost(3.0))
     }
@@ -235,7 +226,7 @@ mod tests {
             before: Some(rounds([600.0, 660.0, 360.0])),
             ..login()
         };
-        let other = Row::new("memory", Unit::Megabytes, Rounds::once(9.0));
+        let other = Row::new("memory", Unit::MEGABYTES, Rounds::once(9.0));
         let table = Table(&[compared, other]).to_string();
         let lines: Vec<_> = table.lines().collect();
         let columns = |line: &str| line.matches('|').count();

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cores::{CoreChoice, Cores};
+use crate::cores::Cores;
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::programs::Programs;
@@ -103,7 +103,7 @@ impl Setup {
         let mut command = self.itself();
         command.args(["floor-hops", &providers.to_string()]);
         let start = || ServerProcess::printing_its_address(command);
-        self.cores.at(CoreChoice::Server, start)?
+        self.cores.start_on(self.cores.server, start)?
     }
 
     /// Starts a broker on the server's core.

@@ -3,8 +3,6 @@
 //! in a login that succeeds.
 
 use std::fmt;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -231,19 +229,11 @@ fn parameter(answer: &Answer, name: &str) -> String {
     value.map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-/// A session key, state or verifier: 43 characters of base64url, different each time and in
-/// each run.
-fn secret() -> String {
-    static DRAWN: AtomicU64 = AtomicU64::new(0);
-    static RUN: LazyLock<[u8; 24]> = LazyLock::new(|| {
-        let mut bytes = [0; 24];
-        let drawn = SysRng.try_fill_bytes(&mut bytes);
-        drawn.expect("the operating system provides randomness");
-        bytes
-    });
+/// 32 random bytes as text: a session key, state or verifier.
+pub(crate) fn secret() -> String {
     let mut bytes = [0; 32];
-    bytes[..24].copy_from_slice(&*RUN);
-    bytes[24..].copy_from_slice(&DRAWN.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+    let drawn = SysRng.try_fill_bytes(&mut bytes);
+    drawn.expect("the operating system provides randomness");
     URL_SAFE_NO_PAD.encode(bytes)
 }
 

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50_REQUEST};
@@ -54,7 +53,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     Ok(rows)
 }
 
-/// A broker on a file with live sessions.
+/// A broker on a file, with a few live sessions at first.
 struct MeasuredBroker {
     broker: ServerProcess,
     file: PathBuf,
@@ -66,11 +65,10 @@ struct MeasuredBroker {
 async fn measure_sessions(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>, BenchError> {
     let sessions = setup.size.sessions;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
-    let mut few = MeasuredBroker::start(setup, folder.path().join("few.db"), providers).await?;
-    let mut many = MeasuredBroker::start(setup, folder.path().join("many.db"), providers).await?;
     let began = now();
-    few.load.open(FEW).await?;
-    many.fill(sessions).await?;
+    let start = |name| MeasuredBroker::start(setup, folder.path().join(name), providers);
+    let (mut few, mut many) = (start("few.db").await?, start("many.db").await?);
+    many.fill(sessions - FEW).await?;
     for _ in 0..setup.size.rounds {
         for it in [&mut few, &mut many] {
             let logins = setup.size.logins;
@@ -85,13 +83,13 @@ async fn measure_sessions(setup: &Setup, providers: SocketAddr) -> Result<Vec<Ro
     }
     let few_sessions = format!("{FEW} live sessions");
     let compared = Compared {
-        what: &format!("{sessions} live sessions"),
+        what: format!("{sessions} live sessions"),
         broker: &many.figures,
         beside: (&few_sessions, &few.figures),
         before: None,
     };
     let each = Compared {
-        what: "a live session",
+        what: "a live session".to_owned(),
         ..compared
     };
     Ok(vec![
@@ -110,7 +108,8 @@ impl MeasuredBroker {
     ) -> Result<Self, BenchError> {
         let store = Store::File(file.clone());
         let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
-        let load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;
+        let mut load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;
+        load.open(FEW).await?;
         Ok(Self {
             broker,
             file,
@@ -119,26 +118,24 @@ impl MeasuredBroker {
         })
     }
 
-    /// Opens this number of sessions, and measures the bytes that each takes.
-    async fn fill(&mut self, sessions: usize) -> Result<(), BenchError> {
-        // Its connections and caches belong to no session.
-        self.load.open(FEW).await?;
-        let (memory, file) = self.used()?;
-        self.load.open(sessions - FEW).await?;
-        let (more_memory, more_file) = self.used()?;
-        let each =
-            |before: u64, after: u64| after.saturating_sub(before) as f64 / (sessions - FEW) as f64;
-        let figures = &mut self.figures;
-        figures.push("memory", Unit::Bytes, each(memory, more_memory));
-        let file = each(file, more_file);
-        figures.push("SQLite file and its log", Unit::Bytes, file);
+    /// Opens more sessions, and measures the bytes that each takes: the broker's connections
+    /// and caches belong to no session.
+    async fn fill(&mut self, more: usize) -> Result<(), BenchError> {
+        let before = self.used()?;
+        self.load.open(more).await?;
+        let after = self.used()?;
+        for (name, number) in [("memory", 0), ("SQLite file and its log", 1)] {
+            let bytes = after[number].saturating_sub(before[number]);
+            let each = bytes as f64 / more as f64;
+            self.figures.push(name, Unit::BYTES, each);
+        }
         Ok(())
     }
 
     /// The bytes of its memory, and of its file and log.
-    fn used(&self) -> Result<(u64, u64), BenchError> {
+    fn used(&self) -> Result<[u64; 2], BenchError> {
         let file = std::fs::metadata(&self.file)?.len() + log_bytes(&self.file);
-        Ok((self.broker.memory()?, file))
+        Ok([self.broker.memory()?, file])
     }
 }
 
@@ -169,7 +166,7 @@ async fn measure_month(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>,
     let logins = load.rounded(logins_an_hour) * hours;
     let days = hours / 24;
     let compared = Compared {
-        what: &format!("{logins} logins in {days} simulated days, the last quarter"),
+        what: format!("{logins} logins in {days} simulated days, the last quarter"),
         broker: &last,
         beside: ("the second quarter", &second),
         before: None,
@@ -190,7 +187,7 @@ fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<ServerProces
     // Each hour's logins arrive at once.
     command.env("BROKER_LIMITS__OVERLOAD_DELAY_MS", "60000");
     let start = || ServerProcess::printing_its_address(command);
-    setup.cores.at(CoreChoice::Server, start)?
+    setup.cores.start_on(setup.cores.server, start)?
 }
 
 fn advance_an_hour(broker: &mut ServerProcess) -> Result<(), BenchError> {
@@ -210,10 +207,10 @@ fn add_usage(broker: &ServerProcess, file: &Path, usage: &mut Figures) -> Result
         ("SQLite file, at most", bytes),
         ("its write-ahead log, at most", log),
     ] {
-        usage.push(name, Unit::Megabytes, bytes as f64 / 1e6);
+        usage.push(name, Unit::MEGABYTES, bytes as f64 / 1e6);
     }
     let files = broker.open_files()? as f64;
-    usage.push("open files, at most", Unit::Count, files);
+    usage.push("open files, at most", Unit::NUMBER, files);
     Ok(())
 }
 

@@ -1,18 +1,16 @@
 //! The cost of whole logins: every server serves every kind of login, round by round.
 
-use std::net::SocketAddr;
-use std::path::Path;
-
 use clap::ValueEnum as _;
 
+use super::subjects::{self, Subject};
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50_REQUEST, P99_REQUEST};
 use crate::report::{Compared, Figures, Goal, Row, Unit};
-use crate::servers::broker::Store;
+use crate::servers::broker::POSTGRES;
 use crate::servers::database::Database;
-use crate::servers::{ServerProcess, providers};
-use crate::setup::{Setup, Version};
+use crate::servers::providers;
+use crate::setup::Setup;
 use crate::stats::us;
 
 /// The numbers of clients at once.
@@ -26,20 +24,6 @@ const STATEMENTS: &str = "statements of a login";
 const LOG: &str = "write-ahead log of a login";
 const DATABASE_CPU: &str = "CPU of a login in PostgreSQL";
 
-/// A server under test.
-struct Subject {
-    kind: Kind,
-    server: ServerProcess,
-    figures: Figures,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Floor,
-    /// A broker, with the name of its store.
-    Broker(Version, &'static str),
-}
-
 /// Measures each kind of login with each number of clients.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let providers = providers::start().await?;
@@ -48,14 +32,14 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         true => Some(Database::start(setup.cores).await?),
         false => None,
     };
-    let mut subjects = subjects(setup, providers, folder.path(), database.as_ref())?;
+    let database = database.as_ref();
+    let mut subjects = subjects::start(setup, providers, folder.path(), database)?;
     let mut rows = Vec::new();
     let loads: Vec<_> = loads(setup).collect();
     for (number, (login, clients)) in loads.iter().enumerate() {
         let share = number as f64 / loads.len() as f64;
         let what = format!("{login}, {clients} at once");
         setup.progress.at(share, &what);
-        let database = database.as_ref();
         measure_load(setup, &mut subjects, database, *login, *clients).await?;
         rows.extend(rows_of(&subjects, *login, *clients));
     }
@@ -74,31 +58,6 @@ fn loads(setup: &Setup) -> impl Iterator<Item = (Login, usize)> {
         };
         clients.into_iter().map(move |clients| (login, clients))
     })
-}
-
-/// Starts floor-hops, and each broker on each store.
-fn subjects(
-    setup: &Setup,
-    providers: SocketAddr,
-    folder: &Path,
-    database: Option<&Database>,
-) -> Result<Vec<Subject>, BenchError> {
-    let subject = |kind, server| Subject {
-        kind,
-        server,
-        figures: Figures::default(),
-    };
-    let mut subjects = vec![subject(Kind::Floor, setup.start_floor(providers)?)];
-    for (version, program) in setup.versions() {
-        let file = folder.join(format!("{version:?}.db"));
-        let stores = [Store::Memory, Store::File(file)].into_iter();
-        let postgres = database.map(|it| Store::Postgres(it.url()));
-        for store in stores.chain(postgres) {
-            let broker = setup.start_broker(program, &store, providers)?;
-            subjects.push(subject(Kind::Broker(version, store.name()), broker));
-        }
-    }
-    Ok(subjects)
 }
 
 /// Measures every server with one load, round by round.
@@ -128,61 +87,47 @@ async fn measure_load(
     for _ in 0..setup.size.rounds {
         for (subject, load) in subjects.iter_mut().zip(&mut loads) {
             let database = database.filter(|_| subject.is_on_postgres());
-            subject.measure(load, logins, database).await?;
+            measure_round(subject, load, logins, database).await?;
         }
     }
     Ok(())
 }
 
-impl Subject {
-    fn is_on_postgres(&self) -> bool {
-        matches!(self.kind, Kind::Broker(_, "PostgreSQL"))
+/// Measures a server in one round, and its database.
+async fn measure_round(
+    subject: &mut Subject,
+    load: &mut Load,
+    logins: usize,
+    database: Option<&Database>,
+) -> Result<(), BenchError> {
+    let used = match database {
+        Some(database) => Some((database, database.usage().await?)),
+        None => None,
+    };
+    load.measure(&subject.server, logins, &mut subject.figures)
+        .await?;
+    if let Some((database, before)) = used {
+        let after = database.usage().await?;
+        let each = |amount: f64| amount / load.rounded(logins) as f64;
+        let statements = each(after.statements - before.statements);
+        let log = each(after.log_bytes - before.log_bytes);
+        let cpu = each(us(after.cpu.saturating_sub(before.cpu)));
+        subject.figures.push(STATEMENTS, Unit::NUMBER, statements);
+        subject.figures.push(LOG, Unit::BYTES, log);
+        subject.figures.push(DATABASE_CPU, Unit::MICROSECONDS, cpu);
     }
-
-    async fn measure(
-        &mut self,
-        load: &mut Load,
-        logins: usize,
-        database: Option<&Database>,
-    ) -> Result<(), BenchError> {
-        let used = match database {
-            Some(database) => Some((database, database.usage().await?)),
-            None => None,
-        };
-        load.measure(&self.server, logins, &mut self.figures)
-            .await?;
-        if let Some((database, before)) = used {
-            let after = database.usage().await?;
-            let each = |amount: f64| amount / load.rounded(logins) as f64;
-            let statements = each(after.statements - before.statements);
-            let log = each(after.log_bytes - before.log_bytes);
-            let cpu = each(us(after.cpu.saturating_sub(before.cpu)));
-            self.figures.push(STATEMENTS, Unit::Count, statements);
-            self.figures.push(LOG, Unit::Bytes, log);
-            self.figures.push(DATABASE_CPU, Unit::Microseconds, cpu);
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The rows of each store: the CPU time, and with many clients what else has a limit.
 fn rows_of(subjects: &[Subject], login: Login, clients: usize) -> Vec<Row> {
-    let find = |kind| {
-        let found = subjects.iter().find(|it| it.kind == kind);
-        found.map(|it| &it.figures)
-    };
     let mut rows = Vec::new();
-    for subject in subjects {
-        let Kind::Broker(Version::Present, store) = subject.kind else {
-            continue;
-        };
+    for (store, compared) in subjects::compared(subjects) {
         let compared = Compared {
-            what: &format!("{login}, {clients} at once, {store}"),
-            broker: &subject.figures,
-            beside: ("floor-hops", &subjects[0].figures),
-            before: find(Kind::Broker(Version::Before, store)),
+            what: format!("{login}, {clients} at once, {store}"),
+            ..compared
         };
-        let median = |name| subject.figures.rounds(name).median();
+        let median = |name| compared.broker.rounds(name).median();
         let (p50, p99) = (median(P50_REQUEST), median(P99_REQUEST));
         let remark = format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms");
         let cpu = compared.row(CPU).remark(remark);
@@ -192,7 +137,7 @@ fn rows_of(subjects: &[Subject], login: Login, clients: usize) -> Vec<Row> {
         });
         match (clients, store) {
             (64, "SQLite file") => rows.push(compared.row(P99_REQUEST).goal(P99)),
-            (64, "PostgreSQL") => {
+            (64, POSTGRES) => {
                 rows.extend([STATEMENTS, LOG, DATABASE_CPU].map(|it| compared.row(it)));
             }
             _ => {}
@@ -204,7 +149,7 @@ fn rows_of(subjects: &[Subject], login: Login, clients: usize) -> Vec<Row> {
 /// The most that a login may cost, as a multiple of the floor.
 fn goal(login: Login, clients: usize, store: &str) -> Option<Goal> {
     let most = match (login, store) {
-        (_, "PostgreSQL") => return None,
+        (_, POSTGRES) => return None,
         (Login::CleanGoogle | Login::LegacyGoogle, _) => 1.6,
         (Login::CleanGitHub | Login::LegacyGitHub, "memory") => 1.7,
         (Login::CleanGitHub, _) => 2.3,

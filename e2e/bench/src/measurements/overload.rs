@@ -120,7 +120,7 @@ async fn curve(
     rows.push(row(store, &greatest.ended().await?, capacity));
     let ms = recovered_after(&recovery.ended().await?).as_secs_f64() * 1e3;
     let what = format!("{store}, after the overload: until each login takes under a second");
-    rows.push(Row::new(what, Unit::Milliseconds, Rounds::once(ms)).goal(RECOVERED));
+    rows.push(Row::new(what, Unit::MILLISECONDS, Rounds::once(ms)).goal(RECOVERED));
     Ok(rows)
 }
 
@@ -145,7 +145,7 @@ fn row(store: &str, load: &OfferedLoad, capacity: f64) -> Row {
     );
     let multiple = load.multiple;
     let what = format!("{store}, {multiple:.1} × its capacity: completed logins");
-    Row::new(what, Unit::PerSecond, Rounds::once(shares[1]))
+    Row::new(what, Unit::PER_SECOND, Rounds::once(shares[1]))
         .beside("offered", Rounds::once(shares[0]))
         .remark(remark)
 }

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
@@ -36,7 +35,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     for number in 0..setup.size.starts {
         let share = number as f64 / setup.size.starts as f64;
         setup.progress.at(share, "starts");
-        let add = |figures: &mut Figures, took| figures.push(ANSWER, Unit::Milliseconds, took);
+        let add = |figures: &mut Figures, took| figures.push(ANSWER, Unit::MILLISECONDS, took);
         add(&mut bare, start_bare(setup)?);
         for (version, program) in setup.versions() {
             let command = config.command(program);
@@ -51,13 +50,13 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     }
     let beside = ("bare Rocket", &bare);
     let broker = Compared {
-        what: "broker on an existing SQLite file",
+        what: "broker on an existing SQLite file".to_owned(),
         broker: &broker,
         beside,
         before: before.as_ref(),
     };
     let stack = Compared {
-        what: "stack",
+        what: "stack".to_owned(),
         broker: &stack,
         beside,
         before: None,
@@ -113,6 +112,6 @@ fn time_to_answer(
 ) -> Result<f64, BenchError> {
     // With the affinity set before: only the start itself is measured.
     let start = || ServerProcess::answering(command, address, path);
-    let (_, took) = setup.cores.at(CoreChoice::Anywhere, start)??;
+    let (_, took) = setup.cores.start_on(setup.cores.all, start)??;
     Ok(ms(took))
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{ServerProcess, free_address, providers};
-use crate::cores::{CoreChoice, Cores};
+use crate::cores::Cores;
 use crate::error::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET, digest};
 
@@ -62,7 +62,7 @@ impl BrokerConfig {
     pub(crate) fn start(self, program: &Path, cores: Cores) -> Result<ServerProcess, BenchError> {
         let command = self.command(program);
         let start = || ServerProcess::answering(command, self.address, "/livez");
-        let (server, _) = cores.at(CoreChoice::Server, start)??;
+        let (server, _) = cores.start_on(cores.server, start)??;
         Ok(server.with_files(self.folder))
     }
 

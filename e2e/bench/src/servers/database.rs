@@ -7,7 +7,7 @@ use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
 use super::cpu_of;
-use crate::cores::{CoreChoice, Cores};
+use crate::cores::Cores;
 use crate::error::BenchError;
 
 /// The database of the brokers.
@@ -32,7 +32,7 @@ impl Database {
     pub(crate) async fn start(cores: Cores) -> Result<Self, BenchError> {
         let settings = ["shared_preload_libraries=pg_stat_statements"];
         let start = || Server::start_with(Durability::Durable, &settings);
-        let server = cores.at(CoreChoice::Load, start)?;
+        let server = cores.start_on(cores.load, start)?;
         let server = server.map_err(BenchError::NoPostgres)?;
         let file = std::fs::read_to_string(server.cluster().join("postmaster.pid"))?;
         let process = file.lines().next().and_then(|line| line.parse().ok());

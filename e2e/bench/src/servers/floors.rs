@@ -11,12 +11,8 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
-use rand::TryRng as _;
-use rand::rngs::SysRng;
 use rocket::config::LogLevel;
 use rocket::fairing::AdHoc;
 use rocket::http::Status;
@@ -28,6 +24,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::error::BenchError;
+use crate::load::login::secret;
 
 /// Serves one page until it is killed.
 pub(crate) async fn serve_page(port: u16) -> Result<(), BenchError> {
@@ -159,17 +156,20 @@ struct Profile {
     email: Option<String>,
 }
 
-/// What an answer carries of both flows; a field that it does not need is absent.
-#[derive(Default, Serialize)]
-struct Answer {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    authorization_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[derive(Serialize)]
+struct StartAnswer {
+    authorization_url: String,
+}
+
+#[derive(Serialize)]
+struct ResultAnswer {
     status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Profile,
+}
+
+#[derive(Serialize)]
+struct TokenAnswer {
     access_token: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profile: Option<Profile>,
 }
 
 struct SeeOther(String);
@@ -184,12 +184,10 @@ impl<'r> Responder<'r, 'static> for SeeOther {
 }
 
 #[post("/v1/login/session", data = "<request>")]
-fn start(request: Json<Value>) -> Json<Answer> {
+fn start(request: Json<Value>) -> Json<StartAnswer> {
     let provider = request["provider"].as_str().unwrap_or_default();
-    let url = format!("http://127.0.0.1/login/{provider}.{}", random());
-    Json(Answer {
-        authorization_url: Some(url),
-        ..Answer::default()
+    Json(StartAnswer {
+        authorization_url: format!("http://127.0.0.1/login/{provider}.{}", secret()),
     })
 }
 
@@ -204,7 +202,7 @@ fn authorize(provider: &str, floor: &State<FloorHops>) -> SeeOther {
 }
 
 fn to_provider(floor: &FloorHops, provider: &str, flow: &str) -> SeeOther {
-    let (state, nonce, providers) = (random(), random(), &floor.providers);
+    let (state, nonce, providers) = (secret(), secret(), &floor.providers);
     SeeOther(format!(
         "{providers}/authorize?client_id=bench&provider={provider}&state={flow}.{state}&nonce={nonce}"
     ))
@@ -220,24 +218,22 @@ async fn callback(provider: &str, code: &str, state: &str, floor: &State<FloorHo
     let subject = profile.subject.len();
     match state.starts_with("clean") {
         true => SeeOther(format!("http://127.0.0.1:9/home?{subject}")),
-        false => SeeOther(format!("http://127.0.0.1:9/home?code={}", random())),
+        false => SeeOther(format!("http://127.0.0.1:9/home?code={}", secret())),
     }
 }
 
 #[post("/v1/login/result", data = "<request>")]
-fn result(request: Json<Value>) -> Json<Answer> {
-    Json(Answer {
+fn result(request: Json<Value>) -> Json<ResultAnswer> {
+    Json(ResultAnswer {
         status: request["session_key"].as_str().map(|_| "succeeded"),
-        profile: Some(ada()),
-        ..Answer::default()
+        profile: ada(),
     })
 }
 
 #[post("/v1/token", data = "<request>")]
-fn token(request: Json<Value>) -> Json<Answer> {
-    Json(Answer {
-        access_token: request["code"].as_str().map(|_| random()),
-        ..Answer::default()
+fn token(request: Json<Value>) -> Json<TokenAnswer> {
+    Json(TokenAnswer {
+        access_token: request["code"].as_str().map(|_| secret()),
     })
 }
 
@@ -252,13 +248,4 @@ fn ada() -> Profile {
         name: Some("Ada Lovelace".to_owned()),
         email: Some("ada@example.com".to_owned()),
     }
-}
-
-/// 32 random bytes as text: the secrets of a login, without the checks.
-fn random() -> String {
-    let mut bytes = [0; 32];
-    SysRng
-        .try_fill_bytes(&mut bytes)
-        .expect("the operating system provides randomness");
-    URL_SAFE_NO_PAD.encode(bytes)
 }
