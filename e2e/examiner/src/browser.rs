@@ -14,8 +14,7 @@ use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, 
 use reqwest::{Client, Method};
 use url::Url;
 
-use crate::app::path_and_query;
-use crate::transcript::{MAX_REQUESTS, Transcript};
+use crate::transcript::{MAX_REQUESTS, Transcript, path_and_query};
 use crate::verdict::{Outcome, Stop};
 
 pub(crate) use cookies::{Cookie, CookieJar, SameSite};

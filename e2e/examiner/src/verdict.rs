@@ -116,7 +116,10 @@ impl Stop {
 
 /// Ends the check as a failure if the app answers with a server's error: what it would have
 /// done stays unknown.
-pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn require_no_server_error<T: Into<String>>(
+    status: u16,
+    actual: impl FnOnce() -> T,
+) -> Outcome {
     require(status < 500, actual).map_err(|stop| Stop {
         is_server_error: true,
         ..stop
@@ -127,7 +130,7 @@ pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> Stri
 pub(crate) type Outcome<T = ()> = Result<T, Stop>;
 
 /// Ends the check as a failure unless `holds`.
-pub(crate) fn require(holds: bool, actual: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn require<T: Into<String>>(holds: bool, actual: impl FnOnce() -> T) -> Outcome {
     if holds {
         Ok(())
     } else {

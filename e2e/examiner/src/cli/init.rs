@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::app_settings::AppSettings;
-use super::config_file::{ConfigFile, FILE_NAME};
-use super::{INTERRUPTED, Interruption};
-use crate::app::{App, Step, path_and_query};
+use super::run::{INTERRUPTED, Interruption};
+use super::settings::{AppSettings, ConfigFile, FILE_NAME};
+use crate::app::{App, Step};
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
+use crate::transcript::path_and_query;
 
 /// The app that `examine init` looks at.
 #[derive(Debug, Args)]

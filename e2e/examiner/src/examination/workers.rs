@@ -12,15 +12,27 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::{CheckResult, Progress, run_check, still_works};
+use super::run_check::{run_check, still_works};
 use crate::app::App;
 use crate::catalogue::Check;
 use crate::checks;
 use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
+use crate::result::CheckResult;
 use crate::testbed::Testbed;
 use crate::verdict::{Stop, Verdict};
+
+/// A step of an examination, to show its progress.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The preflight begins.
+    Preflight,
+    /// This number of checks begins.
+    Checks(usize),
+    /// A check has ended.
+    Done(&'a CheckResult),
+}
 
 type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
 
@@ -124,7 +136,8 @@ pub(super) async fn guarded(
 /// that need none, so that no testbed waits for it while there is other work.
 fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_chosen = |check: &&Check| !(chromium.is_busy() && checks::has_chromium_part(&check.id));
+    let is_chosen =
+        |check: &&Check| !(chromium.is_busy() && checks::steps_of(&check.id).needs_chromium);
     let position = queue.iter().position(is_chosen).unwrap_or(0);
     queue.remove(position)
 }
@@ -135,7 +148,7 @@ fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
     let mut chosen = Vec::from(chosen);
     chosen.sort_by_key(|check| {
         let is_long = LONG.contains(&check.id.as_str());
-        (!is_long, !checks::has_chromium_part(&check.id))
+        (!is_long, !checks::steps_of(&check.id).needs_chromium)
     });
     chosen.into()
 }
