@@ -98,10 +98,10 @@ impl Control {
     ///
     /// If no HTTP client can be made.
     pub fn at(url: &str) -> Result<Self, ControlError> {
-        let client = http::builder(Reach::Loopback, TIMEOUT).tls_certs_only([]);
+        let client = http::builder(Reach::Loopback).timeout(TIMEOUT);
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
-            client: http::build(client).map_err(ControlError)?,
+            client: http::build(client.tls_certs_only([])).map_err(ControlError)?,
         })
     }
 

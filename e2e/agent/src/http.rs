@@ -66,11 +66,11 @@ impl Http {
     ///
     /// If no client can be made here.
     pub fn new(reach: Reach, timeout: Duration) -> Result<Self, String> {
-        let plain = build(builder(reach, timeout).tls_certs_only([]))?;
+        let plain = builder(reach).timeout(timeout).tls_certs_only([]);
         Ok(Self {
             reach,
             timeout,
-            plain,
+            plain: build(plain)?,
             encrypted: OnceLock::new(),
         })
     }
@@ -96,7 +96,7 @@ impl Http {
         match self.encrypted.get() {
             Some(client) => Ok(client),
             None => {
-                let client = build(builder(self.reach, self.timeout))?;
+                let client = build(builder(self.reach).timeout(self.timeout))?;
                 Ok(self.encrypted.get_or_init(|| client))
             }
         }
@@ -104,12 +104,11 @@ impl Http {
 }
 
 /// A builder of a client that sends each request once and follows no redirect.
-pub fn builder(reach: Reach, timeout: Duration) -> ClientBuilder {
+pub fn builder(reach: Reach) -> ClientBuilder {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         // A one-time exchange is never repeated; only a caller sends anything again.
-        .retry(reqwest::retry::never())
-        .timeout(timeout);
+        .retry(reqwest::retry::never());
     match reach {
         Reach::Loopback => builder.no_proxy(),
         Reach::Anywhere => builder,

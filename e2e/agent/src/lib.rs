@@ -7,6 +7,7 @@
 //! | [`backend`] | the calls of one project's backend |
 //! | [`control`] | the control address of the stack |
 //! | [`http`] | one bounded request at a time, sent once |
+//! | [`program`] | a program that is started, awaited and ended |
 //! | [`secret`] | random values, and the PKCE challenge |
 //! | [`url`] | the parts of addresses |
 //! | [`time`] | real time, for what no clock of a test moves |
@@ -22,6 +23,7 @@ pub mod backend;
 pub mod browser;
 pub mod control;
 pub mod http;
+pub mod program;
 pub mod secret;
 pub mod time;
 pub mod url;

@@ -14,7 +14,13 @@ pub fn secret() -> String {
 
 /// The S256 challenge of a verifier (RFC 7636).
 pub fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+    digest(verifier)
+}
+
+/// The SHA-256 digest of a text in base64url, as brokers are configured with that of a
+/// client secret.
+pub fn digest(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 /// Eight random lower-case letters, without a vowel, so that they are no word.

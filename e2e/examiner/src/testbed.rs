@@ -120,7 +120,8 @@ impl Testbed {
         project: Option<Project>,
         launched: Option<Launched>,
     ) -> Result<Self, String> {
-        let client = agent::http::builder(Reach::Loopback, ANSWER_TIMEOUT)
+        let client = agent::http::builder(Reach::Loopback)
+            .timeout(ANSWER_TIMEOUT)
             // A reused connection that the app closes meanwhile would look like its fault.
             .pool_max_idle_per_host(0)
             .tls_danger_accept_invalid_certs(true);
