@@ -7,11 +7,9 @@
 //! | [`user`], [`hostile`] | users who sign in, and attackers |
 //! | [`nemesis`] | faults of the proxy, moves of the clock, restarts |
 //! | [`context`] | what all of them share |
-//! | [`exchanges`] | the calls that the imitated providers have in their journals |
-//! | [`statistics`] | what is counted |
+//! | [`statistics`] | what is counted, the calls in the journals of the imitated providers among it |
 
 mod context;
-mod exchanges;
 mod hostile;
 mod nemesis;
 mod statistics;
@@ -140,7 +138,7 @@ impl Soak {
         progress(&format!(
             "{} users, {} on {}",
             plan.users,
-            super::broker_count(brokers),
+            crate::report::broker_count(brokers),
             plan.engine.name()
         ));
         Ok(Self { context, nemesis })

@@ -2,8 +2,9 @@
 //! of each race is checked.
 
 mod contention;
-mod table;
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write as _;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,15 +15,15 @@ use indicatif::ProgressBar;
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
-use crate::RunError;
-use crate::checker;
 use crate::cluster::{Cluster, Engine, Logging};
+use crate::history::{Operation, Outcome};
+use crate::model::Answer;
 use crate::provider::Providers;
 use crate::random::{Random, any_seed};
 use crate::recorder::{Endpoint, Recorder};
 use crate::report::{bar, duration};
-use contention::{Arena, Played};
-use table::Table;
+use crate::{RunError, checker};
+use contention::{Arena, Contended, Played};
 
 /// The number of races, and where they are run.
 #[derive(Debug, Args)]
@@ -99,7 +100,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
         table.histories(),
         plan.engine.name(),
         plan.clients,
-        super::broker_count(brokers),
+        crate::report::broker_count(brokers),
         duration(race.bar.elapsed()),
     )?;
     outcome?;
@@ -149,6 +150,118 @@ impl Race {
         self.bar.set_position(table.histories().min(self.count));
         if table.histories() >= self.count {
             self.is_over.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// The least share of the contended steps in which two calls were under way at once,
+/// in percent. One that is not overlapped shows nothing about races.
+const MIN_OVERLAPPED_PERCENT: u64 = 50;
+
+/// So few races of a kind say nothing about the share.
+const MIN_RACES: u64 = 20;
+
+/// The counts of a run.
+#[derive(Debug, Default)]
+struct Table {
+    counts: BTreeMap<Contended, Counts>,
+    unanswered: u64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    races: u64,
+    overlapped: u64,
+    granted: u64,
+    refused: u64,
+    pending: u64,
+    ended: u64,
+}
+
+impl Table {
+    /// Counts the contended steps of one more login.
+    fn add(&mut self, played: &Played) {
+        let operations = &played.login.history.operations;
+        let is_unanswered = |it: &&Operation| !it.is_definite();
+        self.unanswered += operations.iter().filter(is_unanswered).count() as u64;
+        for (kind, range) in &played.contended {
+            let counts = self.counts.entry(*kind).or_default();
+            counts.add(&operations[range.clone()]);
+        }
+    }
+
+    /// The number of contended steps.
+    fn histories(&self) -> u64 {
+        self.counts.values().map(|it| it.races).sum()
+    }
+
+    /// Fails a run that left calls unanswered, or whose calls did not overlap.
+    fn check(&self) -> Result<(), RunError> {
+        if self.unanswered > 0 {
+            return Err(format!("{} calls were not answered", self.unanswered).into());
+        }
+        for (kind, counts) in &self.counts {
+            let percent = counts.overlapped * 100 / counts.races.max(1);
+            if counts.races >= MIN_RACES && percent < MIN_OVERLAPPED_PERCENT {
+                let name = kind.name();
+                return Err(format!(
+                    "only {percent} % of the races for a {name} had two calls under way at once"
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Counts {
+    fn add(&mut self, operations: &[Operation]) {
+        self.races += 1;
+        self.overlapped += u64::from(is_overlapped(operations));
+        for operation in operations {
+            match &operation.outcome {
+                Outcome::Answered(
+                    Answer::Refused | Answer::Unrecognised | Answer::AnotherBrowser,
+                ) => self.refused += 1,
+                Outcome::Answered(Answer::Pending) => self.pending += 1,
+                Outcome::Answered(Answer::Revoked) => self.ended += 1,
+                Outcome::Answered(_) => self.granted += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether the first call to be answered was overlapped by another.
+fn is_overlapped(operations: &[Operation]) -> bool {
+    let first = operations.iter().min_by_key(|it| it.completed_ns);
+    first.is_some_and(|first| {
+        let others = operations.iter().filter(|it| !std::ptr::eq(*it, first));
+        others.into_iter().any(|it| it.overlaps(first))
+    })
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<26}{:>10}{:>12}{:>10}{:>10}{:>10}{:>10}",
+            "", "histories", "overlapped", "granted", "refused", "pending", "revoked"
+        )?;
+        for kind in Contended::ALL {
+            let it = self.counts.get(&kind).copied().unwrap_or_default();
+            writeln!(
+                f,
+                "{:<26}{:>10}{:>10} %{:>10}{:>10}{:>10}{:>10}",
+                kind.name(),
+                it.races,
+                it.overlapped * 100 / it.races.max(1),
+                it.granted,
+                it.refused,
+                it.pending,
+                it.ended,
+            )?;
         }
         Ok(())
     }

@@ -174,7 +174,7 @@ impl Nemesis {
         self.context.endpoints[broker].change();
         if self.random.one_in(2) {
             self.context.statistics().killed += 1;
-            self.cluster.brokers[broker].kill().await?;
+            self.cluster.brokers[broker].process.stop().await;
         } else {
             self.context.statistics().stopped += 1;
             self.cluster.brokers[broker].stop().await?;
@@ -211,7 +211,7 @@ impl Cluster {
         for broker in &self.brokers {
             let address = broker.url.strip_prefix("http://");
             let address = address.ok_or("a broker writes its address")?.parse()?;
-            let process = broker.id().ok_or("a broker has ended by itself")?;
+            let process = broker.process.id().ok_or("a broker has ended by itself")?;
             addresses.push((address, process));
         }
         Ok(addresses)
@@ -224,7 +224,7 @@ fn follow_log(
     cluster: &mut Cluster,
     broker: usize,
 ) -> Result<JoinHandle<()>, RunError> {
-    let log = cluster.brokers[broker].log.take();
+    let log = cluster.brokers[broker].process.errors.take();
     Ok(context.audit_log.follow(log.ok_or("a broker has a log")?))
 }
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::context::Context;
-use crate::client::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
+use crate::client::CONSUMER;
 use crate::random::Random;
 
 /// The requests, by name.
@@ -108,20 +108,11 @@ fn request(context: &Context, kind: Kind, random: &mut Random) -> RequestBuilder
             at(post, "/v1/login/session").json(&body)
         }
         Kind::UnknownKey => {
-            let mut body = body(random);
-            body["provider"].take();
-            let body = without(body, "provider");
+            let body = CONSUMER.result(&unknown).body;
             at(post, "/v1/login/result").json(&body)
         }
         Kind::UnknownCode => {
-            let body = json!({
-                "grant_type": "authorization_code",
-                "client_id": CLIENT_ID,
-                "client_secret": CLIENT_SECRET,
-                "code": unknown,
-                "redirect_uri": CALLBACK,
-                "code_verifier": random.secret(),
-            });
+            let body = CONSUMER.redeem(&unknown, &random.secret()).body;
             at(post, "/v1/token").json(&body)
         }
         Kind::UnknownToken => at(get, "/v1/profile").bearer_auth(format!("fsi_{unknown}")),
@@ -151,20 +142,8 @@ fn request(context: &Context, kind: Kind, random: &mut Random) -> RequestBuilder
 
 /// A request that would be right, for a login that is new.
 fn body(random: &mut Random) -> Value {
-    json!({
-        "client_id": CLIENT_ID,
-        "client_secret": CLIENT_SECRET,
-        "session_key": random.secret(),
-        "provider": "google",
-        "redirect_uri": CALLBACK,
-    })
-}
-
-fn without(mut body: Value, member: &str) -> Value {
-    if let Some(members) = body.as_object_mut() {
-        members.remove(member);
-    }
-    body
+    let call = CONSUMER.start(&random.secret(), "google");
+    call.body.expect("a call of a backend has a body")
 }
 
 /// Announces a body and sends a part of it; then `pauses` blanks, one after each pause,

@@ -3,9 +3,7 @@
 //! the primary of a database that has a standby.
 
 mod failover;
-mod kill;
 mod load;
-mod table;
 
 use std::error::Error;
 use std::io::Write as _;
@@ -14,23 +12,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use broker::store::fail_points::FailPoint;
 use clap::Args;
 use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::RunError;
-use crate::checker;
 use crate::cluster::replica::PauseAt;
 use crate::cluster::{Cluster, Database, Engine, Logging};
-use crate::history::Outage;
+use crate::history::{Operation, Outage};
 use crate::provider::Providers;
 use crate::random::{Random, any_seed};
 use crate::recorder::{Endpoint, Recorder};
 use crate::report::{bar, duration};
-use kill::Kill;
+use crate::{RunError, checker};
 use load::{CutLogin, Load, Users};
-use table::Count;
 
 /// The number of kills, and of what.
 #[derive(Debug, Args)]
@@ -99,10 +95,10 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
         std::io::stdout(),
         "{kills} kills on {}, {}, seed {}, {}\n\n{}",
         plan.engine.name(),
-        super::broker_count(plan.brokers()),
+        crate::report::broker_count(plan.brokers()),
         run.seed,
         duration(bar.elapsed()),
-        table::of(counts.iter().map(|(kill, count)| (kill.name(), *count))),
+        count_table(counts.iter().map(|(kill, count)| (kill.name(), *count))),
     )?;
     Ok(())
 }
@@ -176,7 +172,7 @@ impl Run {
         let died_ns = self.recorder.now_ns();
         match (kill, &mut self.cluster.database) {
             (Kill::Database, Database::Server(server)) => server.kill()?,
-            _ => self.cluster.brokers[0].kill().await?,
+            _ => self.cluster.brokers[0].process.stop().await,
         }
         Ok((users.finish().await?, died_ns))
     }
@@ -285,4 +281,83 @@ fn add_outage(logins: &mut [CutLogin], from_ns: u64, until_ns: u64) {
     for cut in logins {
         cut.login.history.outages.push(Outage { from_ns, until_ns });
     }
+}
+
+/// One kind of kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kill {
+    /// `kill -9` of a broker, whatever it is doing.
+    AnyTime,
+    /// `kill -9` of a broker that paused at a fail point.
+    At(FailPoint),
+    /// `kill -9` of the database server and all its children.
+    Database,
+}
+
+impl Kill {
+    fn all(engine: Engine) -> impl Iterator<Item = Self> {
+        let database = (engine == Engine::Postgres).then_some(Self::Database);
+        std::iter::once(Self::AnyTime)
+            .chain(FailPoint::ALL.map(Self::At))
+            .chain(database)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::AnyTime => "any time",
+            Self::At(point) => point.name(),
+            Self::Database => "database",
+        }
+    }
+}
+
+/// The counts of the kills of one kind.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Count {
+    pub(super) kills: u64,
+    pub(super) logins: u64,
+    /// Operations whose answer was lost.
+    pub(super) unanswered: u64,
+    /// Questions that were asked afterwards.
+    pub(super) questions: u64,
+}
+
+impl Count {
+    /// The counts of one kill, without its questions yet.
+    fn of(logins: &[CutLogin]) -> Self {
+        Self {
+            kills: 1,
+            logins: logins.len() as u64,
+            unanswered: logins.iter().map(unanswered).sum(),
+            questions: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.kills += other.kills;
+        self.logins += other.logins;
+        self.unanswered += other.unanswered;
+        self.questions += other.questions;
+    }
+}
+
+fn unanswered(cut: &CutLogin) -> u64 {
+    let operations = cut.login.history.operations.iter();
+    let unanswered = operations.filter(|it: &&Operation| !it.is_definite());
+    unanswered.count() as u64
+}
+
+/// The counts of each kind of kill.
+fn count_table<'a>(counts: impl Iterator<Item = (&'a str, Count)>) -> String {
+    let header = format!(
+        "{:<16}{:>8}{:>10}{:>12}{:>12}\n",
+        "killed", "kills", "logins", "unanswered", "questions"
+    );
+    let lines = counts.map(|(kill, it)| {
+        format!(
+            "{kill:<16}{:>8}{:>10}{:>12}{:>12}\n",
+            it.kills, it.logins, it.unanswered, it.questions
+        )
+    });
+    header + &lines.collect::<String>()
 }

@@ -10,15 +10,14 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::sync::watch;
 
-use super::exchanges::Exchanges;
-use super::statistics::Statistics;
+use super::statistics::{Exchanges, Statistics};
 use crate::RunError;
 use crate::audit_log::AuditLog;
 use crate::checker;
 use crate::client::Response;
 use crate::cluster::Cluster;
 use crate::history::History;
-use crate::operation::Operation;
+use crate::history::Operation;
 use crate::provider::Providers;
 use crate::random::Random;
 use crate::recorder::{Endpoint, Recorder};
