@@ -81,7 +81,7 @@ test: (_need "everything") && _mark-stale
         --suite "just _unless-proven packages test-dist" \
         --suite "just _unless-proven containers test-container"
 
-# Test one CRATE after a change of it, or those of its tests whose name contains FILTER (broker, contract, demo, mock, stack, conformance, consistency, examiner, testkit)
+# Test one CRATE after a change of it, or those of its tests whose name contains FILTER (agent, broker, contract, demo, mock, stack, conformance, consistency, examiner, testkit)
 [group('test')]
 t CRATE *FILTER:
     #!/usr/bin/env bash

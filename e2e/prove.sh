@@ -127,7 +127,7 @@ proof() {
 
 BROKER="broker/src broker/contract/src"
 STACK="$BROKER e2e/stack mock-upstream/src consumer-demo/src"
-RACES="$BROKER e2e/consistency/src"
+RACES="$BROKER e2e/agent/src e2e/consistency/src"
 CLIENTS="mock-upstream/src e2e/clients"
 PACKAGES="packaging e2e/kit"
 

@@ -13,13 +13,13 @@
 //! | no answer | all of the step, its first half, or nothing |
 //! | answered while the database was down | the step; of one that commits twice perhaps the first half alone, or the second only before the outage ends: a dead database costs the outcomes that were on their way to it, or shows them later, and no more |
 
-mod diagnosis;
 mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::history::History;
-use crate::operation::Outcome;
+use crate::history::{History, Operation, Outcome, User};
+use crate::model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Wrong};
+use search::{State, Unexplained, as_seen};
 
 /// The flaw of a history, in a sentence.
 pub(crate) type Violation = String;
@@ -44,5 +44,200 @@ pub(crate) fn check(history: &History) -> Result<(), Violation> {
             _ => {}
         }
     }
-    search::explain(history).map_err(|unexplained| diagnosis::of(history, &unexplained))
+    search::explain(history).map_err(|unexplained| diagnosis(history, &unexplained))
+}
+
+/// The violation for which no order explains `history`.
+fn diagnosis(history: &History, unexplained: &Unexplained) -> Violation {
+    match unexplained {
+        Unexplained::TooManyOrders => "the checker gave up: too many orders".to_owned(),
+        Unexplained::At(state) => at(history, state),
+    }
+}
+
+fn at(history: &History, state: &State) -> Violation {
+    if state.is_answered(history) {
+        return of_the_log(history, state);
+    }
+    let candidates = state.candidates(history).into_iter();
+    let definite = candidates.filter(|it| history.operations[*it].is_definite());
+    let Some(index) = definite.min_by_key(|it| history.operations[*it].completed_ns) else {
+        return "nothing explains the history".to_owned();
+    };
+    let operation = &history.operations[index];
+    let Some(seen) = operation.answer() else {
+        return "nothing explains the history".to_owned();
+    };
+    let possible = state.outcomes(history, index).into_iter();
+    let mut expected: Vec<_> = possible.filter_map(|it| it.answer).collect();
+    expected.dedup();
+    let name = name(&state.model, operation, seen, &expected);
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|it| format!("{:?}", as_seen(it)))
+        .collect();
+    let expected = expected.join(" or ");
+    format!(
+        "{name}: {:?} was answered {seen:?}, where the model has {expected}",
+        operation.step()
+    )
+}
+
+/// The difference between the audit log and the answers.
+fn of_the_log(history: &History, state: &State) -> Violation {
+    let audit = history.audit.clone().unwrap_or_default();
+    let differs = |commit: &&Commit| {
+        let least = u32::from(state.logged.count(**commit));
+        let most = least + u32::from(state.lost.count(**commit));
+        !(least..=most).contains(&audit.count(**commit))
+    };
+    match Commit::ALL.iter().find(differs) {
+        None => format!(
+            "{} exchanges with the provider, where the model has {}",
+            audit.exchanges, state.model.exchanges
+        ),
+        Some(commit) => format!(
+            "the audit log has {} {} times, where the answers allow {}",
+            commit.name(),
+            audit.count(*commit),
+            state.logged.count(*commit),
+        ),
+    }
+}
+
+fn name(model: &Model, operation: &Operation, seen: &Answer<User>, expected: &[Answer]) -> String {
+    let step = operation.step();
+    if let Some(name) = of_the_user(seen, expected) {
+        return name;
+    }
+    let refusal = || expected.iter().all(is_refusal);
+    match (step, seen) {
+        (Step::Start { .. }, Answer::Started) => "a session key was accepted twice",
+        (Step::Start { .. }, _) => "a session key was refused while it was free",
+        (_, Answer::ToProvider | Answer::ConfirmationPage)
+            if expected.contains(&Answer::AnotherBrowser) =>
+        {
+            "another browser was let into the login"
+        }
+        (_, Answer::AnotherBrowser) => "a browser was kept out of its login",
+        (Step::Deliver { upstream_login, by }, seen) => {
+            return of_delivery(model, (upstream_login, by), seen, refusal());
+        }
+        (Step::Read { key, .. }, seen) => return of_read(model, key, seen),
+        (
+            Step::Redeem {
+                wrong: Some(Wrong::Verifier),
+                ..
+            },
+            Answer::Token,
+        ) => "a code was redeemed with another verifier",
+        (Step::Redeem { upstream_login, .. }, Answer::Token) => {
+            let redeemed = model.token(upstream_login);
+            redeemed.map_or(
+                "a code was redeemed after its end",
+                |_| "a code was redeemed twice",
+            )
+        }
+        (Step::Redeem { .. }, Answer::Refused) => "a code was lost",
+        (Step::Profile { .. }, Answer::Profile(_)) => "a token outlived its end",
+        (Step::Profile { .. }, Answer::Unrecognised) => "a token was lost",
+        _ => "an answer that nothing explains",
+    }
+    .to_owned()
+}
+
+/// A profile of another user than the one who signed in, or an error without a cause.
+fn of_the_user(seen: &Answer<User>, expected: &[Answer]) -> Option<String> {
+    let is_due = |it: &Answer| matches!(it, Answer::Succeeded(_) | Answer::Profile(_));
+    let is_end = |it: &Answer| {
+        matches!(
+            it,
+            Answer::Failed(_) | Answer::CallbackWithError(_) | Answer::CallbackWithCode
+        ) || is_due(it)
+    };
+    match seen {
+        Answer::Succeeded(_) | Answer::Profile(_) if expected.iter().any(is_due) => {
+            Some("the profile of another user".to_owned())
+        }
+        Answer::Succeeded(_) | Answer::CallbackWithCode if expected.iter().any(is_end) => {
+            Some("a login succeeded that should have failed".to_owned())
+        }
+        Answer::Failed(failure) | Answer::CallbackWithError(failure)
+            if expected.iter().any(is_end) =>
+        {
+            Some(format!(
+                "it failed with {}, which nothing caused",
+                failure.name()
+            ))
+        }
+        _ => None,
+    }
+}
+
+fn of_delivery(
+    model: &Model,
+    (upstream_login, by): (u8, crate::model::Visitor),
+    seen: &Answer<User>,
+    is_to_be_refused: bool,
+) -> String {
+    let Some(delivered) = model.upstream_logins.get(&upstream_login) else {
+        return "a callback without an upstream login".to_owned();
+    };
+    let is_refused = *seen == Answer::Refused;
+    match (is_refused, delivered.visitor == by) {
+        (false, false) => "a callback counted in another browser",
+        (true, _) => "an upstream login was lost",
+        (false, true) if delivered.is_consumed && is_to_be_refused => {
+            "an upstream login was accepted twice"
+        }
+        (false, true) if is_to_be_refused => "an upstream login was accepted after its end",
+        // The first half is explained, but not with this end.
+        (false, true) => return of_end(seen),
+    }
+    .to_owned()
+}
+
+fn of_end(seen: &Answer<User>) -> String {
+    match seen {
+        Answer::CallbackWithError(failure) => {
+            format!("it failed with {}, which nothing caused", failure.name())
+        }
+        Answer::CallbackWithCode => "a login succeeded that should have failed".to_owned(),
+        _ => "a browser was sent to another address".to_owned(),
+    }
+}
+
+fn of_read(model: &Model, key: u8, seen: &Answer<User>) -> String {
+    let progress = model.under_key(key).map(|(_, login)| login.progress);
+    let is_result = matches!(seen, Answer::Succeeded(_) | Answer::Failed(_));
+    match (progress, seen) {
+        (Some(Progress::Consumed), Answer::Pending) => "a result was promised after it was gone",
+        (Some(Progress::Consumed), _) if is_result => "a result was returned twice",
+        (Some(Progress::Completed(_)), Answer::Pending) => {
+            "a login was lost: it is pending, and its browser is back"
+        }
+        (Some(Progress::Completed(_)), Answer::Refused) => "a result was lost",
+        (Some(Progress::Completed(outcome)), _) if is_result => return after(outcome, seen),
+        (Some(Progress::Pending), Answer::Refused) => "a login was lost while it was pending",
+        (_, _) if is_result => "a result without a sign-in",
+        _ => "a status or an error that no read has here",
+    }
+    .to_owned()
+}
+
+fn after(outcome: LoginOutcome, seen: &Answer<User>) -> String {
+    match (outcome, seen) {
+        (_, Answer::Failed(failure)) if outcome != Err(*failure) => {
+            of_end(&Answer::CallbackWithError(*failure))
+        }
+        (Err(_), Answer::Succeeded(_)) => of_end(&Answer::CallbackWithCode),
+        _ => "a result was returned after its end".to_owned(),
+    }
+}
+
+fn is_refusal(answer: &Answer) -> bool {
+    matches!(
+        answer,
+        Answer::Refused | Answer::NotThisBrowser | Answer::UpstreamLoginOver
+    )
 }

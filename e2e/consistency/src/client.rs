@@ -1,29 +1,44 @@
-//! The requests of a consumer's backend and of its users' browsers, raw, and what is
-//! read of a response. Any request may go to any broker of a cluster.
+//! The requests of a consumer's backend and of its users' browsers, raw; what is read of a
+//! response, and the model's answer that it stands for. Any request may go to any broker of
+//! a cluster.
 
-mod response;
-
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, COOKIE, ORIGIN, REFERER};
+use agent::backend::{self, Backend};
+use agent::browser::{CookieJar, Visit};
+use agent::http::{self, HttpError, Reach};
+use agent::url::parameter;
+use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
-use serde_json::{Value, json};
-use url::form_urlencoded;
+use serde_json::Value;
+use testkit::openapi;
+use url::Url;
 
 use crate::RunError;
-use crate::random::{Random, digest};
-pub(crate) use response::Response;
+use crate::model::{Answer, Failure, Step};
+use crate::history::{Outcome, User};
 
 /// The public address of the brokers; nothing listens there.
 pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
-/// The callback that browsers are sent to; nothing listens there either.
-pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
+/// The callback that browsers are sent to, on another site; nothing listens there either.
+pub(crate) const CALLBACK: &str = "http://localhost:9/home";
 pub(crate) const CLIENT_ID: &str = "consumer";
 /// It begins with the mark that the leak check looks for.
 pub(crate) const CLIENT_SECRET: &str = "LeakMark of the consumer";
 
 /// Longer than a broker takes to answer that it is unavailable.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest answer that is read.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// The backend of the one consumer.
+pub(crate) static CONSUMER: LazyLock<Backend> = LazyLock::new(|| Backend {
+    client_id: CLIENT_ID.to_owned(),
+    client_secret: CLIENT_SECRET.to_owned(),
+    callback: CALLBACK.to_owned(),
+});
 
 /// One HTTP client for backends and browsers alike; cookies are arguments.
 #[derive(Clone)]
@@ -32,69 +47,41 @@ pub(crate) struct Client(reqwest::Client);
 /// A request to a broker, or of a browser to any server.
 #[derive(Debug, Clone)]
 pub(crate) enum Request {
-    /// `POST /v1/login/session`
-    Open { key: String, provider: &'static str },
-    /// A browser follows a link or a redirect.
-    Navigate {
-        url: String,
-        cookies: String,
-        origin: Origin,
-    },
-    /// A browser presses a button of the confirmation page.
-    Press { url: String, cookies: String },
-    /// `POST /v1/login/result`
-    Result { key: String },
-    /// `POST /v1/token`
-    Redeem {
-        transaction: Transaction,
-        code: String,
-    },
-    /// `GET /v1/profile`
-    Profile { token: String },
-    /// `POST /v1/revoke`
-    Revoke { token: String },
-}
-
-/// The page from which a navigation begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A page of the consumer.
-    Consumer,
-    /// A typed address, or a link in another application.
-    Unknown,
-}
-
-/// The secrets that a consumer keeps of a legacy login.
-#[derive(Debug, Clone)]
-pub(crate) struct Transaction {
-    pub(crate) state: String,
-    pub(crate) verifier: String,
+    /// The consumer's backend calls.
+    Backend(backend::Call),
+    /// A browser navigates, with its cookies.
+    Browser(Box<Visit>, CookieJar),
 }
 
 impl Client {
     /// A client that follows no redirect and sends nothing twice.
     pub(crate) fn new() -> Result<Self, RunError> {
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .timeout(TIMEOUT)
-            .no_proxy()
-            .tls_certs_only([])
-            .build()?;
-        Ok(Self(client))
+        let client = http::builder(Reach::Loopback).timeout(TIMEOUT);
+        Ok(Self(client.tls_certs_only([]).build()?))
     }
 
     /// Sends `request` to `broker` and reads the response to its end; none, if there
     /// was none of any server.
     pub(crate) async fn send(&self, broker: &str, request: &Request) -> Option<Response> {
-        self.execute(self.request(broker, request)).await.ok()
+        let request = match request {
+            Request::Backend(call) => call.request(&self.0, broker),
+            Request::Browser(visit, jar) => {
+                let url = visit.address().replacen(BASE_URL, broker, 1);
+                let request = self.0.request(visit.method.clone(), url);
+                request.headers(visit.headers(jar))
+            }
+        };
+        self.execute(request).await.ok()
     }
 
     /// Sends a request that is not one of [`Request`].
-    pub(crate) async fn execute(&self, request: RequestBuilder) -> reqwest::Result<Response> {
-        let request = request.build()?;
+    pub(crate) async fn execute(&self, request: RequestBuilder) -> Result<Response, HttpError> {
+        let (client, request) = request.build_split();
+        let request = request?;
         let asked = (request.method().clone(), request.url().path().to_owned());
-        Response::read(asked, self.0.execute(request).await?).await
+        let request = RequestBuilder::from_parts(client, request);
+        let response = http::send(request, MAX_BODY_BYTES).await?;
+        Ok(Response::new(asked, response))
     }
 
     /// A request that is not one of [`Request`].
@@ -107,108 +94,193 @@ impl Client {
         let response = self.execute(self.0.get(format!("{broker}/readyz"))).await;
         response.is_ok_and(|it| it.status == 200)
     }
-
-    fn request(&self, broker: &str, request: &Request) -> RequestBuilder {
-        match request {
-            Request::Open { key, provider } => {
-                let more = json!({ "session_key": key, "provider": provider });
-                self.post(broker, "/v1/login/session", more)
-            }
-            Request::Result { key } => {
-                let more = json!({ "session_key": key });
-                self.post(broker, "/v1/login/result", more)
-            }
-            Request::Redeem { transaction, code } => {
-                let more = json!({
-                    "grant_type": "authorization_code",
-                    "code": code,
-                    "code_verifier": transaction.verifier,
-                });
-                self.post(broker, "/v1/token", more)
-            }
-            Request::Profile { token } => {
-                let request = self.0.get(format!("{broker}/v1/profile"));
-                request.bearer_auth(token)
-            }
-            Request::Revoke { token } => {
-                let request = self.0.post(format!("{broker}/v1/revoke"));
-                request.bearer_auth(token)
-            }
-            Request::Navigate {
-                url,
-                cookies,
-                origin,
-            } => self.navigate(broker, url, cookies, *origin),
-            Request::Press { url, cookies } => self.press(broker, url, cookies),
-        }
-    }
-
-    /// A call of the backend: its credentials, its callback, and `more`.
-    fn post(&self, broker: &str, path: &str, mut more: Value) -> RequestBuilder {
-        more["client_id"] = CLIENT_ID.into();
-        more["client_secret"] = CLIENT_SECRET.into();
-        more["redirect_uri"] = CALLBACK.into();
-        self.0.post(format!("{broker}{path}")).json(&more)
-    }
-
-    fn navigate(&self, broker: &str, url: &str, cookies: &str, origin: Origin) -> RequestBuilder {
-        let request = self
-            .0
-            .get(url.replacen(BASE_URL, broker, 1))
-            .header(ACCEPT, "text/html")
-            .header("Sec-Fetch-Mode", "navigate")
-            .header("Sec-Fetch-Dest", "document")
-            .header(COOKIE, cookies);
-        match origin {
-            Origin::Consumer => request
-                .header("Sec-Fetch-Site", "cross-site")
-                .header(REFERER, CALLBACK),
-            Origin::Unknown => request.header("Sec-Fetch-Site", "none"),
-        }
-    }
-
-    fn press(&self, broker: &str, url: &str, cookies: &str) -> RequestBuilder {
-        self.0
-            .post(url.replacen(BASE_URL, broker, 1))
-            .header(ACCEPT, "text/html")
-            .header("Sec-Fetch-Mode", "navigate")
-            .header("Sec-Fetch-Dest", "document")
-            .header("Sec-Fetch-Site", "same-origin")
-            .header(ORIGIN, BASE_URL)
-            .header(COOKIE, cookies)
-    }
 }
 
 impl Request {
-    /// A navigation from the consumer's page, with the cookies of a browser.
-    pub(crate) fn navigate(url: &str, cookies: &str) -> Self {
-        Self::Navigate {
-            url: url.to_owned(),
-            cookies: cookies.to_owned(),
-            origin: Origin::Consumer,
+    /// A link on the consumer's page, in a browser with these cookies.
+    pub(crate) fn navigate(url: &str, cookies: &CookieJar) -> Self {
+        Self::Browser(Box::new(typed(url).by_page_of(CALLBACK)), cookies.clone())
+    }
+
+    /// A typed address, or a link in another application.
+    pub(crate) fn typed(url: &str, cookies: &CookieJar) -> Self {
+        Self::Browser(Box::new(typed(url)), cookies.clone())
+    }
+
+    /// A button on a page of the broker.
+    pub(crate) fn press(url: &str, cookies: &CookieJar) -> Self {
+        let visit = typed(url).by_page_of(BASE_URL).with_method(Method::POST);
+        Self::Browser(Box::new(visit), cookies.clone())
+    }
+}
+
+fn typed(url: &str) -> Visit {
+    let parsed = Url::parse(url);
+    Visit {
+        written: Some(url.to_owned()),
+        ..Visit::typed(&parsed.expect("a broker and its providers name addresses"))
+    }
+}
+
+/// A response, read to its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Response {
+    /// The method and the path of the request.
+    pub(crate) asked: (Method, String),
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    /// The address of the browser's last page.
+    pub(crate) location: String,
+    pub(crate) body: String,
+}
+
+impl Response {
+    fn new(asked: (Method, String), response: http::Response) -> Self {
+        Self {
+            asked,
+            status: response.status,
+            location: where_a_browser_arrives(response.location().unwrap_or_default()),
+            body: response.text(),
+            headers: response.headers,
+        }
+    }
+
+    /// The outcome of `step` that this response shows.
+    pub(crate) fn outcome(&self, step: Step) -> Outcome {
+        if let Some(error) = self.contract_violation() {
+            return self.unexpected(&error);
+        }
+        let answer = match (step, self.status) {
+            (_, 503) => return Outcome::Unavailable,
+            (Step::Start { .. }, 200) => Some(Answer::Started),
+            (Step::Read { .. }, 200) => self.result(),
+            (Step::Redeem { .. }, 200) => Some(Answer::Token),
+            (Step::Profile { .. }, 200) => Some(Answer::Profile(User::read(&self.json()))),
+            (Step::Revoke { .. }, 200) => Some(Answer::Revoked),
+            (Step::Start { .. } | Step::Read { .. } | Step::Redeem { .. }, 400) => {
+                Some(Answer::Refused)
+            }
+            (Step::Start { .. } | Step::Redeem { .. } | Step::Profile { .. }, 401) => {
+                Some(Answer::Unrecognised)
+            }
+            (step, status) if is_of_a_browser(step) => self.page(status),
+            _ => None,
+        };
+        answer.map_or_else(|| self.unexpected("no answer to that"), Outcome::Answered)
+    }
+
+    /// A violation of the published contract.
+    pub(crate) fn contract_violation(&self) -> Option<String> {
+        let (method, path) = &self.asked;
+        let seen = testkit::http::Response {
+            status: self.status,
+            headers: self.headers.clone(),
+            body: self.body.as_bytes().to_vec(),
+        };
+        match self.status {
+            500 => Some("a fault of the broker".to_owned()),
+            _ => openapi::check(method, path, &seen).err(),
+        }
+    }
+
+    /// The operation, the status and what is wrong with them, without secrets.
+    pub(crate) fn unexpected(&self, error: &str) -> Outcome {
+        let (method, path) = &self.asked;
+        let operation = path.rsplit_once("/login/").map_or(&**path, |_| "/login/…");
+        Outcome::Unexpected(format!(
+            "{method} {operation} answered {}: {error}",
+            self.status
+        ))
+    }
+
+    /// The handoff code that it takes to the callback.
+    pub(crate) fn code(&self) -> Option<String> {
+        parameter(&self.location, "code")
+    }
+
+    /// The body as JSON; null, if it is something else.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+
+    /// A text member of the body; empty if there is none.
+    pub(crate) fn text(&self, member: &str) -> String {
+        self.json()[member].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The id of the request in the broker's log. Only a broker names its responses; one
+    /// without an id is another server's.
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.headers.get("x-request-id")?.to_str().ok()
+    }
+
+    fn result(&self) -> Option<Answer<User>> {
+        let result = self.json();
+        match result["status"].as_str()? {
+            "pending" => Some(Answer::Pending),
+            "succeeded" => Some(Answer::Succeeded(User::read(&result["profile"]))),
+            "failed" => failure(&self.text("error")).map(Answer::Failed),
+            _ => None,
+        }
+    }
+
+    fn page(&self, status: u16) -> Option<Answer<User>> {
+        match status {
+            200 if self.body.contains("/continue\"") => Some(Answer::ConfirmationPage),
+            303 => self.redirect(),
+            400 => Some(Answer::Refused),
+            404 => Some(Answer::NotKnown),
+            410 => Some(Answer::AnotherBrowser),
+            _ => None,
+        }
+    }
+
+    fn redirect(&self) -> Option<Answer<User>> {
+        match self.location.strip_prefix(CALLBACK) {
+            None if self.location.starts_with(BASE_URL) => None,
+            None => Some(Answer::ToProvider),
+            Some("") => Some(Answer::ToCallback),
+            Some(_) if self.code().is_some() => Some(Answer::CallbackWithCode),
+            Some(_) => failure(&parameter(&self.location, "error")?).map(Answer::CallbackWithError),
         }
     }
 }
 
-impl Transaction {
-    /// Fresh secrets.
-    pub(crate) fn fresh(random: &mut Random) -> Self {
+impl User {
+    fn read(profile: &Value) -> Self {
+        let text = |member: &str| profile[member].as_str().unwrap_or_default().to_owned();
         Self {
-            state: random.secret(),
-            verifier: random.secret(),
+            provider: text("provider"),
+            id: text("providerSubject"),
+            subject: text("subject"),
         }
     }
+}
 
-    /// The address at which a legacy login begins.
-    pub(crate) fn authorize_url(&self, provider: &str) -> String {
-        let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("client_id", CLIENT_ID)
-            .append_pair("redirect_uri", CALLBACK)
-            .append_pair("provider", provider)
-            .append_pair("state", &self.state)
-            .append_pair("code_challenge", &digest(&self.verifier))
-            .append_pair("code_challenge_method", "S256")
-            .finish();
-        format!("{BASE_URL}/authorize?{query}")
+fn is_of_a_browser(step: Step) -> bool {
+    matches!(
+        step,
+        Step::Visit { .. }
+            | Step::VisitUnvouched { .. }
+            | Step::Cancel { .. }
+            | Step::Authorize { .. }
+            | Step::Deliver { .. }
+    )
+}
+
+fn failure(name: &str) -> Option<Failure> {
+    Failure::ALL.into_iter().find(|it| it.name() == name)
+}
+
+/// The address at which a browser arrives that is sent to `location`: an empty fragment
+/// leaves nothing behind, and the broker's own address that ends one leads on to the
+/// callback.
+fn where_a_browser_arrives(location: String) -> String {
+    let is_return = Url::parse(&location).is_ok_and(|url| url.path() == "/return");
+    let over_return = is_return && parameter(&location, "redirect_uri").as_deref() == Some(CALLBACK);
+    match location.strip_suffix('#') {
+        Some(_) if over_return => CALLBACK.to_owned(),
+        Some(bare) => bare.to_owned(),
+        None => location,
     }
 }

@@ -1,6 +1,5 @@
 //! Brokers on one database, and the imitated providers that they sign users in with.
 
-mod process;
 pub(crate) mod replica;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::secret::digest;
 use broker::clock::Clock;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};
@@ -18,9 +18,7 @@ use tokio::process::Command;
 
 use crate::RunError;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
-use crate::random::digest;
-pub(crate) use process::Replica;
-use replica::PauseAt;
+use replica::{PauseAt, Replica};
 
 /// The store that the brokers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,7 +138,7 @@ impl Cluster {
         broker: usize,
         pause_at: Option<PauseAt>,
     ) -> Result<(), RunError> {
-        self.brokers[broker].kill().await?;
+        self.brokers[broker].process.stop().await;
         self.brokers[broker] = self.replica(pause_at).await?;
         Ok(())
     }

@@ -8,9 +8,9 @@
 //! | module | content |
 //! |---|---|
 //! | [`model`] | the reference model: the answer to each step, in each state, at each time |
-//! | [`operation`], [`history`] | the record of one call; of one login |
+//! | [`history`] | the record of each call, and of one login |
 //! | [`checker`] | whether the model explains a history, and what is wrong if not |
-//! | [`workload`] | `histories` races clients, `crashes` kills brokers, `soak` does everything |
+//! | [`race`], [`crash`], [`soak`] | the workloads: `histories` races clients, `crashes` kills brokers, `soak` does everything |
 //! | [`login`], [`client`], [`recorder`] | the calls of one login; their requests; their recording |
 //! | [`provider`] | sign-ins at the imitated providers |
 //! | [`cluster`] | brokers, their database, their providers |
@@ -21,16 +21,17 @@ mod audit_log;
 mod checker;
 mod client;
 mod cluster;
+mod crash;
 mod history;
 mod login;
 pub mod model;
-mod operation;
 mod provider;
+mod race;
 mod random;
 mod recorder;
 mod report;
 mod resources;
-mod workload;
+mod soak;
 
 use clap::{Parser, Subcommand};
 
@@ -54,11 +55,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Race clients for everything that is single-use, and check their histories
-    Histories(workload::race::Plan),
+    Histories(race::Plan),
     /// Kill brokers under load, and check that nothing acknowledged is lost
-    Crashes(workload::crash::Plan),
+    Crashes(crash::Plan),
     /// Let users sign in while everything goes wrong, and check each login
-    Soak(workload::soak::Plan),
+    Soak(soak::Plan),
     /// One broker of a cluster, for the commands above
     #[command(hide = true)]
     Replica(ReplicaArgs),
@@ -71,9 +72,9 @@ enum Command {
 /// If the run finds a violation, or cannot run.
 pub async fn run(cli: Cli) -> Result<(), RunError> {
     match cli.command {
-        Command::Histories(plan) => workload::race::run(plan).await,
-        Command::Crashes(plan) => workload::crash::run(plan).await,
-        Command::Soak(plan) => workload::soak::run(plan).await,
+        Command::Histories(plan) => race::run(plan).await,
+        Command::Crashes(plan) => crash::run(plan).await,
+        Command::Soak(plan) => soak::run(plan).await,
         Command::Replica(args) => serve_replica(args).await,
     }
 }

@@ -1,10 +1,13 @@
 //! One login: the calls of its backend and of its browsers. The model numbers logins,
 //! upstream logins and browsers; this module maps the numbers to secrets.
 
+use agent::backend::{self, LegacyLogin};
+use agent::browser::CookieJar;
 use broker::model::LoginId;
+use url::Url;
 
 use crate::RunError;
-use crate::client::{Origin, Request, Response, Transaction};
+use crate::client::{BASE_URL, CONSUMER, Request, Response};
 use crate::history::{Flow, History};
 use crate::model::{Project, Provider, Step, Visitor, Wrong};
 use crate::provider::SignIn;
@@ -25,7 +28,7 @@ pub(crate) struct Login {
 
 enum Secrets {
     Clean { key: String },
-    Legacy(Transaction),
+    Legacy(LegacyLogin),
 }
 
 /// A clean login that was started.
@@ -39,7 +42,7 @@ pub(crate) struct Started {
 #[derive(Debug, Clone)]
 pub(crate) struct Browser {
     visitor: Visitor,
-    cookies: String,
+    cookies: CookieJar,
 }
 
 /// A browser on its way to the provider.
@@ -69,7 +72,7 @@ impl Login {
         provider: Provider,
         random: &mut Random,
     ) -> Result<Self, RunError> {
-        let transaction = Transaction::fresh(random);
+        let transaction = random.legacy_login();
         let state = transaction.state.parse();
         let id = LoginId::of_state(&state.map_err(|_| "a state has its form")?);
         let history = History::new(index, Flow::Legacy, provider, id.as_str());
@@ -91,7 +94,7 @@ impl Login {
         self.browsers += 1;
         Browser {
             visitor: Visitor::Browser(self.browsers),
-            cookies: String::new(),
+            cookies: CookieJar::default(),
         }
     }
 
@@ -106,10 +109,7 @@ impl Login {
                 at: self.history.provider,
                 wrong: None,
             },
-            request: Request::Open {
-                key: self.key(),
-                provider: self.history.provider.name(),
-            },
+            request: Request::Backend(CONSUMER.start(&self.key(), self.history.provider.name())),
         }
     }
 
@@ -132,11 +132,7 @@ impl Login {
         let (login, by) = (started.login, browser.visitor);
         Call {
             step: Step::VisitUnvouched { login, by },
-            request: Request::Navigate {
-                url: started.authorization_url.clone(),
-                cookies: browser.cookies.clone(),
-                origin: Origin::Unknown,
-            },
+            request: Request::typed(&started.authorization_url, &browser.cookies),
         }
     }
 
@@ -168,16 +164,15 @@ impl Login {
                 by: Project::A,
                 wrong: None,
             },
-            request: Request::Result { key: self.key() },
+            request: Request::Backend(CONSUMER.result(&self.key())),
         }
     }
 
     /// `GET /authorize`
     pub(crate) fn authorize(&mut self, browser: &Browser) -> Call {
         self.upstream_logins += 1;
-        let url = self
-            .transaction()
-            .authorize_url(self.history.provider.name());
+        let provider = self.history.provider.name();
+        let url = CONSUMER.authorize_url(BASE_URL, provider, &self.transaction());
         Call {
             step: Step::Authorize {
                 upstream_login: self.upstream_logins,
@@ -191,7 +186,7 @@ impl Login {
 
     /// `POST /v1/token`
     pub(crate) fn redeem(&self, upstream_login: u8, code: &str) -> Call {
-        self.redeem_with(upstream_login, code, None, self.transaction())
+        self.redeem_with(upstream_login, code, None, &self.transaction())
     }
 
     /// The same with another verifier.
@@ -201,8 +196,8 @@ impl Login {
         code: &str,
         random: &mut Random,
     ) -> Call {
-        let other = Transaction::fresh(random);
-        self.redeem_with(upstream_login, code, Some(Wrong::Verifier), other)
+        let other = random.legacy_login();
+        self.redeem_with(upstream_login, code, Some(Wrong::Verifier), &other)
     }
 
     fn redeem_with(
@@ -210,7 +205,7 @@ impl Login {
         upstream_login: u8,
         code: &str,
         wrong: Option<Wrong>,
-        transaction: Transaction,
+        transaction: &LegacyLogin,
     ) -> Call {
         Call {
             step: Step::Redeem {
@@ -218,10 +213,7 @@ impl Login {
                 by: Project::A,
                 wrong,
             },
-            request: Request::Redeem {
-                transaction,
-                code: code.to_owned(),
-            },
+            request: Request::Backend(CONSUMER.redeem(code, &transaction.verifier)),
         }
     }
 
@@ -245,7 +237,7 @@ impl Login {
         }
     }
 
-    fn transaction(&self) -> Transaction {
+    fn transaction(&self) -> LegacyLogin {
         match &self.secrets {
             Secrets::Legacy(transaction) => transaction.clone(),
             Secrets::Clean { .. } => unreachable!("a clean login has no transaction"),
@@ -257,9 +249,7 @@ impl Login {
 pub(crate) fn profile(upstream_login: u8, token: &str) -> Call {
     Call {
         step: Step::Profile { upstream_login },
-        request: Request::Profile {
-            token: token.to_owned(),
-        },
+        request: Request::Backend(backend::Call::profile(token)),
     }
 }
 
@@ -267,9 +257,7 @@ pub(crate) fn profile(upstream_login: u8, token: &str) -> Call {
 pub(crate) fn revoke(upstream_login: u8, token: &str) -> Call {
     Call {
         step: Step::Revoke { upstream_login },
-        request: Request::Revoke {
-            token: token.to_owned(),
-        },
+        request: Request::Backend(backend::Call::revoke(token)),
     }
 }
 
@@ -294,13 +282,13 @@ impl UpstreamVisit {
         else {
             return None;
         };
-        let is_elsewhere = !response.location.starts_with(crate::client::BASE_URL);
+        let is_elsewhere = !response.location.starts_with(BASE_URL);
+        let mut browser = browser.clone();
+        let broker = Url::parse(BASE_URL).ok()?;
+        browser.cookies.receive(&response.headers, &broker);
         (response.status == 303 && is_elsewhere).then(|| Self {
             upstream_login,
-            browser: Browser {
-                visitor: browser.visitor,
-                cookies: response.cookies.clone(),
-            },
+            browser,
             provider_url: response.location.clone(),
         })
     }
@@ -323,7 +311,7 @@ impl UpstreamVisit {
                 upstream_login: self.upstream_login,
                 by: other.visitor,
             },
-            request: Request::navigate(callback_url, ""),
+            request: Request::navigate(callback_url, &CookieJar::default()),
         }
     }
 }
@@ -331,13 +319,11 @@ impl UpstreamVisit {
 impl Browser {
     /// Whether the broker knows nothing of it yet.
     pub(crate) fn has_no_cookies(&self) -> bool {
-        self.cookies.is_empty()
+        self.cookies.all().is_empty()
     }
 
     fn press(&self, started: &Started, button: &str) -> Request {
-        Request::Press {
-            url: format!("{}/{button}", started.authorization_url),
-            cookies: self.cookies.clone(),
-        }
+        let url = format!("{}/{button}", started.authorization_url);
+        Request::press(&url, &self.cookies)
     }
 }

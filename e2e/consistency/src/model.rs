@@ -12,19 +12,14 @@
 //! known within an [`Interval`], the checker tries what [`Choices`] there are, and an
 //! operation that commits twice has two halves, [`Model::begin`] and [`Model::finish`].
 
-mod choices;
-mod clean;
-mod commits;
+mod flows;
 mod interval;
-mod legacy;
 mod state;
 mod step;
 
-pub use choices::Choices;
-pub use commits::{Commit, Commits};
-pub use interval::Interval;
+pub use interval::{Choices, Interval};
 pub use state::{
-    Code, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token, UpstreamLogin,
+    Code, Commit, Commits, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token, UpstreamLogin,
 };
 pub use step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 

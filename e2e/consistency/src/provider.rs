@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use agent::browser::CookieJar;
 use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::RunError;
 use crate::client::Request;
 use crate::model::{self, Answer, Ending, Provider, Step};
-use crate::operation::{Operation, Outcome, User};
+use crate::history::{Operation, Outcome, User};
 use crate::random::Random;
 use crate::recorder::Recorder;
 
@@ -126,7 +127,7 @@ impl Providers {
             ending,
         });
         let steps: Vec<_> = steps.collect();
-        let request = Request::navigate(provider_url, "");
+        let request = Request::navigate(provider_url, &CookieJar::default());
         let (operation, response) = recorder
             .record(steps[0], async || recorder.client.send("", &request).await)
             .await;

@@ -1,11 +1,11 @@
 //! One seed, from which every random decision of a run is drawn. What the operating
 //! system and the disk decide is not in it.
 
+use agent::backend::LegacyLogin;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
-use sha2::{Digest as _, Sha256};
 
 /// A source of decisions.
 pub(crate) struct Random(StdRng);
@@ -50,10 +50,12 @@ impl Random {
         self.0.fill_bytes(&mut bytes);
         URL_SAFE_NO_PAD.encode(bytes)
     }
-}
 
-/// The SHA-256 digest of a text in base64url: the S256 challenge of a verifier, the
-/// configured digest of a client secret.
-pub(crate) fn digest(text: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
+    /// The secrets of a legacy login.
+    pub(crate) fn legacy_login(&mut self) -> LegacyLogin {
+        LegacyLogin {
+            state: self.secret(),
+            verifier: self.secret(),
+        }
+    }
 }

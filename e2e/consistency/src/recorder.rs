@@ -8,7 +8,7 @@ use tokio::sync::{RwLock, watch};
 use crate::RunError;
 use crate::client::{Client, Request, Response};
 use crate::model::{Interval, Step};
-use crate::operation::{Operation, Outcome};
+use crate::history::{Operation, Outcome};
 
 /// The clocks by which operations are recorded, and the client that sends them.
 pub(crate) struct Recorder {

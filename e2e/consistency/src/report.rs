@@ -22,6 +22,11 @@ pub(crate) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// `1 broker`, or `2 brokers`.
+pub(crate) fn broker_count(count: usize) -> String {
+    format!("{count} broker{}", if count == 1 { "" } else { "s" })
+}
+
 /// A duration for readers: `1 h 02 min 03 s`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();

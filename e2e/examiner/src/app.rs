@@ -2,11 +2,11 @@
 //! person in it. Addresses are paths, because each testbed has the app at an address of its
 //! own; a step is found again on a later page, where a token or a hidden field may differ.
 
+use agent::url::path_and_query;
 use serde::Serialize;
 
 use crate::browser::{Control, Page, Visit, encode};
 use crate::calls::operation;
-use crate::transcript::path_and_query;
 use crate::verdict::Stop;
 
 /// A flow of the specification.

@@ -1,47 +1,31 @@
-//! The examiner's own browser: cookies with the rules of `SameSite`, redirects, `Referer`
-//! and `Sec-Fetch-*`, links and forms; no scripts. It keeps everything that it saw, so
-//! that secrets can be searched for.
+//! The examiner's browser: the agent's, whose requests are limited, recorded as evidence,
+//! and stay on this machine or with the parties of a testbed.
 
-mod cookies;
-mod json_answer;
-mod page;
-mod site;
-#[cfg(test)]
-pub(crate) mod tests;
-mod visit;
-
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Client, Method};
+use agent::browser::{NavigationError, Transport, read};
+use agent::http::HttpError;
+use agent::url::path_and_query;
+use reqwest::Client;
+use reqwest::header::{HeaderMap, LOCATION};
 use url::Url;
 
-use crate::transcript::{MAX_REQUESTS, Transcript, path_and_query};
+use crate::transcript::{MAX_REQUESTS, Transcript};
 use crate::verdict::{Outcome, Stop};
 
-pub(crate) use cookies::{Cookie, CookieJar, SameSite};
-pub(crate) use page::{Control, Form, Page, encode};
-pub(crate) use site::{Relation, is_loopback};
-pub(crate) use visit::{Arrival, Visit};
+pub(crate) use agent::browser::{Arrival, Control, Cookie, Form, Page, SameSite, Visit};
+pub(crate) use agent::url::{encode, is_loopback, origin};
 
-use cookies::CookieRequest;
-use page::MAX_PAGE_BYTES;
+/// A browser of an examination.
+pub(crate) type Browser = agent::browser::Browser<RecordedRequests>;
 
-/// The length of a chain of redirects that browsers follow.
-const MAX_REDIRECTS: usize = 20;
-
-/// A browser with a profile of its own.
+/// Sends the requests of one browser, and records them in the transcript of a trial.
 #[derive(Debug, Clone)]
-pub(crate) struct Browser {
+pub(crate) struct RecordedRequests {
     /// The name in the evidence: `browser A`.
     pub(crate) name: String,
-    pub(crate) jar: CookieJar,
-    /// Everything that the browser received, oldest first.
-    pub(crate) seen: Vec<Page>,
-    /// Every address that it asked for.
-    pub(crate) asked: Vec<Url>,
-    client: Client,
-    transcript: Transcript,
+    pub(crate) client: Client,
+    pub(crate) transcript: Transcript,
     /// Names of parties by their origins, for the evidence.
-    parties: Parties,
+    pub(crate) parties: Parties,
 }
 
 /// The parties of a testbed, by origin.
@@ -51,7 +35,7 @@ pub(crate) struct Parties(pub(crate) Vec<(String, String)>);
 impl Parties {
     /// The party at `url`: `app`, `broker`, `google`; else its origin.
     pub(crate) fn name_of(&self, url: &Url) -> String {
-        let origin = url.origin().ascii_serialization();
+        let origin = origin(url);
         let known = self.0.iter().find(|(its, _)| *its == origin);
         known.map_or(origin, |(_, name)| name.clone())
     }
@@ -65,75 +49,79 @@ impl Parties {
     }
 }
 
-impl Browser {
-    pub(crate) fn new(
-        name: &str,
-        client: Client,
-        transcript: Transcript,
-        parties: Parties,
-    ) -> Self {
-        Self {
-            name: name.to_owned(),
-            jar: CookieJar::default(),
-            seen: Vec::new(),
-            asked: Vec::new(),
-            client,
-            transcript,
-            parties,
-        }
-    }
+impl Transport for RecordedRequests {
+    type Error = Stop;
 
-    /// Makes one request and follows no redirect.
-    pub(crate) async fn send(&mut self, visit: &Visit) -> Outcome<Page> {
+    async fn send(&self, visit: &Visit, headers: HeaderMap) -> Outcome<Page> {
         if !self.transcript.may_send() {
             return Err(Stop::harness(format!(
                 "a check sends at most {MAX_REQUESTS} requests"
             )));
         }
-        let headers = self.headers(visit);
-        let mut request = self
+        let request = self
             .client
             .request(visit.method.clone(), visit.url.clone())
+            .header("user-agent", "Mozilla/5.0 (examiner)")
             .headers(headers);
-        if let Some(fields) = &visit.fields {
-            request = request
-                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .body(encode(fields));
-        } else if let Some(json) = &visit.json {
-            request = request
-                .header(CONTENT_TYPE, "application/json")
-                .body(json.clone());
-        }
-        self.asked.push(visit.url.clone());
-        let party = self.parties.name_of(&visit.url);
+        let request = match visit.body() {
+            Some((_, body)) => request.body(body),
+            None => request,
+        };
         let at = self.transcript.now();
+        let answer = read(request).await;
         let asked = format!(
             "{} {}",
             visit.method,
             stack::mask::url(&path_and_query(&visit.url))
         );
-        match read(request).await {
-            Ok(page) => {
-                let location = page.headers.get(LOCATION);
-                let location = location.and_then(|it| it.to_str().ok());
-                let to = location.map_or(String::new(), |to| self.describe_target(&page, to));
-                let what = format!("{asked} \u{2192} {}{to}", page.status);
-                self.transcript.add_at(at, &self.name, &party, what);
-                match page.excess() {
-                    Some(excess) => Err(Stop::not_testable(format!(
-                        "the page {} {excess}, and the examiner reads no such page",
-                        page.url.path()
-                    ))),
-                    None => self.receive(page),
-                }
-            }
-            Err(error) => {
-                let what = format!("{asked} \u{2192} {error}");
-                self.transcript.add_at(at, &self.name, &party, what);
-                Err(Stop::not_testable(format!(
-                    "{party} did not answer {asked}: {error}"
-                )))
-            }
+        let party = self.parties.name_of(&visit.url);
+        let seen = self.describe(&answer);
+        let what = format!("{asked} \u{2192} {seen}");
+        self.transcript.add_at(at, &self.name, &party, what);
+        let page = answer
+            .map_err(|_| Stop::not_testable(format!("{party} did not answer {asked}: {seen}")))?;
+        match page.excess() {
+            Some(excess) => Err(Stop::not_testable(format!(
+                "the page {} {excess}, and the examiner reads no such page",
+                page.url.path()
+            ))),
+            None => Ok(page),
+        }
+    }
+
+    fn stop(&self, reason: NavigationError) -> Stop {
+        Stop::not_testable(match reason {
+            NavigationError::Forbidden(url) => format!(
+                "the app leads to {}, which is not on this machine and is not asked",
+                origin(&url)
+            ),
+            NavigationError::EndlessRedirects(url) => format!(
+                "the {} redirects without an end, at last to {}",
+                self.parties.name_of(&url),
+                url.path()
+            ),
+        })
+    }
+
+    /// Whether a request stays on this machine, or with a party.
+    fn may_ask(&self, url: &Url) -> bool {
+        is_loopback(url) || self.parties.has_host(url)
+    }
+
+    fn is_preferred(&self, url: &Url) -> bool {
+        self.parties.name_of(url) == "broker"
+    }
+}
+
+impl RecordedRequests {
+    /// The answer in the transcript.
+    fn describe(&self, answer: &Result<Page, HttpError>) -> String {
+        match answer {
+            Ok(page) => match page.headers.get(LOCATION).map(|it| it.to_str()) {
+                Some(Ok(to)) => format!("{}{}", page.status, self.describe_target(page, to)),
+                _ => page.status.to_string(),
+            },
+            Err(error) => error.kind().to_owned(),
         }
     }
 
@@ -148,144 +136,80 @@ impl Browser {
             _ => format!(" to {}", stack::mask::url(location)),
         }
     }
-
-    fn receive(&mut self, page: Page) -> Outcome<Page> {
-        for line in page.headers.get_all("set-cookie") {
-            let line = String::from_utf8_lossy(line.as_bytes());
-            if let Some(cookie) = Cookie::parse(&line, &page.url) {
-                self.jar.store(cookie);
-            }
-        }
-        self.seen.push(page.clone());
-        Ok(page)
-    }
-
-    /// Navigates and follows redirects to the page at the end.
-    pub(crate) async fn visit(&mut self, visit: Visit) -> Outcome<Page> {
-        match self.visit_until(visit, |_| false).await? {
-            Arrival::Page(page) => Ok(page),
-            Arrival::Stopped(visit) => {
-                Err(Stop::harness(format!("stopped at {}", visit.url.path())))
-            }
-        }
-    }
-
-    /// Opens a typed address.
-    pub(crate) async fn open(&mut self, url: &Url) -> Outcome<Page> {
-        self.visit(Visit::typed(url)).await
-    }
-
-    /// Whether a request stays on this machine, or with a party.
-    fn may_ask(&self, url: &Url) -> bool {
-        is_loopback(url) || self.parties.has_host(url)
-    }
-
-    /// Navigates and follows redirects, up to an address for which `is_end` holds. The
-    /// first address is asked for in any case. A redirect to another machine ends the
-    /// navigation at the page that has it.
-    pub(crate) async fn visit_until(
-        &mut self,
-        mut visit: Visit,
-        is_end: impl Fn(&Url) -> bool,
-    ) -> Outcome<Arrival> {
-        if !self.may_ask(&visit.url) {
-            let origin = visit.url.origin().ascii_serialization();
-            return Err(Stop::not_testable(format!(
-                "the app leads to {origin}, which is not on this machine and is not asked"
-            )));
-        }
-        for _ in 0..MAX_REDIRECTS {
-            let page = self.send(&visit).await?;
-            let Some(next) = visit.after(&page, &self.parties) else {
-                return Ok(Arrival::Page(page));
-            };
-            if is_end(&next.url) {
-                return Ok(Arrival::Stopped(next));
-            }
-            if !self.may_ask(&next.url) {
-                return Ok(Arrival::Page(page));
-            }
-            visit = next;
-        }
-        let party = self.parties.name_of(&visit.url);
-        let path = visit.url.path();
-        Err(Stop::not_testable(format!(
-            "the {party} redirects without an end, at last to {path}"
-        )))
-    }
-
-    fn headers(&self, visit: &Visit) -> HeaderMap {
-        let relation = visit.relation();
-        let mut headers = HeaderMap::new();
-        let mut set = |name: &'static str, value: &str| {
-            if let Ok(value) = HeaderValue::from_str(value) {
-                headers.insert(HeaderName::from_static(name), value);
-            }
-        };
-        set("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
-        set("user-agent", "Mozilla/5.0 (examiner)");
-        set("sec-fetch-site", relation.as_str());
-        set("sec-fetch-dest", visit.destination);
-        let is_document = visit.destination == "document";
-        set(
-            "sec-fetch-mode",
-            if is_document { "navigate" } else { "no-cors" },
-        );
-        if is_document && relation != Relation::CrossSite {
-            set("sec-fetch-user", "?1");
-        }
-        if let Some((page, policy)) = &visit.from {
-            if let Some(referer) = site::referer(page, policy, &visit.url) {
-                set("referer", &referer);
-            }
-            if visit.method == Method::POST {
-                let hides = policy == "no-referrer";
-                let origin = page.origin().ascii_serialization();
-                set("origin", if hides { "null" } else { &origin });
-            }
-        }
-        let is_visit = is_document && (visit.method == Method::GET || visit.method == Method::HEAD);
-        let request = CookieRequest {
-            url: &visit.url,
-            relation,
-            is_document,
-            is_visit,
-        };
-        if let Some(cookies) = self.jar.header(request)
-            && let Ok(value) = HeaderValue::from_str(&cookies)
-        {
-            headers.insert(COOKIE, value);
-        }
-        for (name, value) in &visit.headers {
-            if value.is_empty() {
-                headers.remove(*name);
-            // As bytes: a cookie may have a name beyond ASCII.
-            } else if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-                headers.insert(HeaderName::from_static(name), value);
-            }
-        }
-        headers
-    }
 }
 
-async fn read(request: reqwest::RequestBuilder) -> Result<Page, String> {
-    let describe = |error: reqwest::Error| match error {
-        _ if error.is_timeout() => "no answer in time".to_owned(),
-        _ if error.is_connect() => "no connection".to_owned(),
-        _ => "the connection broke off".to_owned(),
-    };
-    let mut response = request.send().await.map_err(describe)?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(describe)? {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_PAGE_BYTES {
-            break;
+/// The way of a browser over redirects.
+#[cfg(test)]
+pub(crate) mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A server that answers a path with the status line and headers that `answer` returns.
+    pub(crate) async fn answering(answer: impl Fn(&str) -> String + Send + 'static) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 4096];
+                let length = stream.read(&mut request).await.unwrap_or_default();
+                let request = String::from_utf8_lossy(&request[..length]).into_owned();
+                let path = request.split(' ').nth(1).unwrap_or_default();
+                let answer = format!(
+                    "HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                    answer(path)
+                );
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        Url::parse(&url).unwrap()
+    }
+
+    /// A browser of no examination.
+    pub(crate) fn plain_browser() -> Browser {
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none());
+        Browser::new(RecordedRequests {
+            name: "browser".to_owned(),
+            client: client.no_proxy().build().unwrap(),
+            transcript: Transcript::start(),
+            parties: Parties::default(),
+        })
+    }
+
+    /// A page of an app.
+    pub(crate) fn page(status: u16, header: (&'static str, &str), body: &str) -> Page {
+        let (name, value) = header;
+        Page {
+            url: Url::parse("http://localhost:5000/").unwrap(),
+            status,
+            headers: [(name.parse().unwrap(), value.parse().unwrap())]
+                .into_iter()
+                .collect(),
+            body: body.to_owned(),
         }
     }
-    Ok(Page {
-        url: response.url().clone(),
-        status: response.status().as_u16(),
-        headers: response.headers().clone(),
-        body: String::from_utf8_lossy(&body).into_owned(),
-    })
+
+    /// A page of HTML.
+    pub(crate) fn html(body: &str) -> Page {
+        page(200, ("content-type", "text/html"), body)
+    }
+
+    #[tokio::test]
+    async fn a_browser_stops_before_a_host_that_is_no_party_and_not_on_this_machine() {
+        let mut browser = plain_browser();
+        let redirect =
+            |_: &str| "303 See Other\r\nLocation: https://accounts.google.invalid/auth".to_owned();
+        let app = answering(redirect).await;
+        let page = browser.open(&app).await.unwrap();
+        assert_eq!((page.status, &page.url), (303, &app));
+        assert_eq!(browser.asked, [app]);
+        let elsewhere = Url::parse("https://accounts.google.invalid/").unwrap();
+        let stop = browser.open(&elsewhere).await.unwrap_err();
+        assert!(
+            stop.actual.contains("not on this machine"),
+            "{}",
+            stop.actual
+        );
+    }
 }

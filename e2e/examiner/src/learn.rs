@@ -9,16 +9,17 @@ mod signed_in;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use agent::url::path_and_query;
 use url::Url;
 
 use crate::app::{App, Flow, Step, shown_target};
-use crate::browser::{Browser, Page, Visit, is_loopback};
-use crate::control::{Project, origin};
+use crate::browser::{Browser, Page, Visit, is_loopback, origin};
+use crate::control::Project;
 use crate::plan::Hints;
 use crate::random;
 use crate::testbed::Testbed;
 use crate::time::Stopwatch;
-use crate::transcript::{Transcript, path_and_query};
+use crate::transcript::Transcript;
 use sign_in::FoundWay;
 
 /// A step of the preflight that succeeded, as the report shows it.

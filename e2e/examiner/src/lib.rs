@@ -15,10 +15,10 @@
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time |
-//! | `browser` | the examiner's own browser |
+//! | `browser` | the agent's browser, recorded |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `foreign_site` | a site of the attacker's |
-//! | `control`, `calls` | the broker's side |
+//! | `calls` | the broker's side |
 //! | `log_file` | the app's log files |
 //! | `search` | the search for secrets |
 //!
@@ -42,17 +42,16 @@ mod calls;
 mod checks;
 mod chromium;
 mod chromium_user;
-mod control;
 mod foreign_site;
 mod learn;
 mod log_file;
 mod person;
-mod random;
 mod search;
 mod testbed;
-mod time;
 mod trial;
 mod user;
+
+use agent::{control, secret as random, time};
 
 pub use chromium::{ChromeDriver, ChromiumSettings};
 pub use examination::{Progress, examine};

@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 
+pub(crate) use agent::secret::challenge;
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use broker::model::LoginId;
 use contract::SessionKey;
-use sha2::{Digest as _, Sha256};
 
 use crate::browser::{Browser, Page};
 
@@ -222,11 +222,6 @@ fn find(haystacks: &[Haystack], mut matches: impl FnMut(&str) -> bool) -> Option
 fn windows(run: &str, length: usize) -> impl Iterator<Item = &str> {
     // Runs are ASCII, so that every position is a border.
     (0..=run.len().saturating_sub(length)).filter_map(move |start| run.get(start..start + length))
-}
-
-/// The PKCE challenge of a verifier.
-pub(crate) fn challenge(verifier: &str) -> String {
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use agent::http::Reach;
 use reqwest::Client;
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
@@ -12,11 +13,11 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::app_process::{AppProcess, Printed};
-use crate::browser::{Browser, Parties};
+use crate::browser::{Browser, Parties, RecordedRequests, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
-use crate::control::{Control, Project, StackAddresses, origin};
+use crate::control::{Control, Project, StackAddresses};
 use crate::log_file::LogFile;
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
@@ -116,15 +117,11 @@ impl Testbed {
         project: Option<Project>,
         launched: Option<Launched>,
     ) -> Result<Self, String> {
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
+        let client = agent::http::builder(Reach::Loopback)
+            .timeout(ANSWER_TIMEOUT)
             // A reused connection that the app closes meanwhile would look like its fault.
             .pool_max_idle_per_host(0)
-            .tls_danger_accept_invalid_certs(true)
-            .timeout(ANSWER_TIMEOUT);
-        let client = client.build();
+            .tls_danger_accept_invalid_certs(true);
         Ok(Self {
             control,
             addresses,
@@ -134,7 +131,7 @@ impl Testbed {
             chromium: Chromium::new(&ChromiumSettings::Off),
             logs: Vec::new(),
             launched,
-            client: client.map_err(|error| format!("no HTTP client can be made here: {error}"))?,
+            client: agent::http::build(client)?,
             last_mark: AtomicU64::new(0),
         })
     }
@@ -153,12 +150,12 @@ impl Testbed {
 
     /// A browser with a fresh profile.
     pub(crate) fn browser(&self, name: &str, transcript: &Transcript) -> Browser {
-        Browser::new(
-            name,
-            self.client.clone(),
-            transcript.clone(),
-            self.parties(),
-        )
+        Browser::new(RecordedRequests {
+            name: name.to_owned(),
+            client: self.client.clone(),
+            transcript: transcript.clone(),
+            parties: self.parties(),
+        })
     }
 
     /// The parties of this testbed, for the evidence.
@@ -256,7 +253,8 @@ impl Testbed {
         if let Some(own) = own.filter(|_| operation != PROFILE) {
             more.insert("client_id".to_owned(), json!(own));
         }
-        self.control.arm(operation, fault, &more.into()).await
+        let armed = self.control.arm(operation, fault, &more.into()).await;
+        armed.map_err(Stop::from)
     }
 
     /// The calls at the broker after `mark`, once none has come for `idle`: an app may

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use url::{Position, Url};
 
 use crate::time::{Stopwatch, unix_ms};
 
@@ -128,11 +127,6 @@ impl Transcript {
     fn lock(&self) -> MutexGuard<'_, Vec<TranscriptLine>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The path with its query.
-pub(crate) fn path_and_query(url: &Url) -> String {
-    url[Position::BeforePath..Position::AfterQuery].to_owned()
 }
 
 #[cfg(test)]

@@ -176,7 +176,8 @@ impl<'w> Trial<'w> {
             .add("examiner", "clock", format!("{seconds} s pass"));
         self.transcript
             .step(i64::try_from(seconds).unwrap_or_default() * 1000);
-        self.testbed.control.advance(seconds).await
+        let moved = self.testbed.control.advance(seconds).await;
+        moved.map_err(Stop::from)
     }
 
     /// Follows the way from the app to the provider's sign-in page. The broker's

@@ -1,5 +1,6 @@
 //! The verdict on a check, and the reasons for which a check ends early.
 
+use agent::control::ControlError;
 use serde::Serialize;
 
 /// The verdict on one check.
@@ -111,6 +112,13 @@ impl Stop {
 
     pub(crate) fn harness(reason: impl Into<String>) -> Self {
         Self::new(Verdict::Harness, reason)
+    }
+}
+
+/// A stack that cannot be controlled is no fault of the app.
+impl From<ControlError> for Stop {
+    fn from(error: ControlError) -> Self {
+        Self::harness(error)
     }
 }
 

@@ -1,9 +1,10 @@
 //! A consumer's backend: raw JSON over HTTP with the credentials of one project, and
 //! no type that the broker knows.
 
+use agent::backend::Call;
+use agent::url::encode;
 use reqwest::Method;
-use serde_json::{Value, json};
-use url::form_urlencoded;
+use serde_json::Value;
 
 use crate::fresh;
 use crate::http::{Http, Request, Response};
@@ -86,80 +87,54 @@ impl Backend {
 
     /// Starts a clean login with this session key.
     pub async fn start_with_key(&self, session_key: &str, provider: &str) -> Response {
-        let body = self.session_body(session_key, provider);
-        self.post("/v1/login/session", &body).await
+        self.call(&self.project().start(session_key, provider))
+            .await
     }
 
     /// The body that starts a clean login.
     pub fn session_body(&self, session_key: &str, provider: &str) -> Value {
-        json!({
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "session_key": session_key,
-            "provider": provider,
-            "redirect_uri": self.callback,
-        })
+        body(self.project().start(session_key, provider))
     }
 
     /// Reads the result of the login with this session key.
     pub async fn result(&self, session_key: &str) -> Response {
-        self.post("/v1/login/result", &self.result_body(session_key))
-            .await
+        self.call(&self.project().result(session_key)).await
     }
 
     /// The body that reads a result.
     pub fn result_body(&self, session_key: &str) -> Value {
-        json!({
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "session_key": session_key,
-            "redirect_uri": self.callback,
-        })
+        body(self.project().result(session_key))
     }
 
     /// Starts a legacy login; the broker learns of it from the browser.
     pub fn start_authorization(&self, provider: &str) -> LegacyLogin {
-        let (state, verifier) = (fresh::secret(), fresh::secret());
-        let challenge = fresh::challenge(&verifier);
-        let url = self.authorize_url(&[
-            ("client_id", &self.client_id),
-            ("redirect_uri", &self.callback),
-            ("provider", provider),
-            ("state", &state),
-            ("code_challenge", &challenge),
-            ("code_challenge_method", "S256"),
-        ]);
+        let secrets = agent::backend::LegacyLogin {
+            state: fresh::secret(),
+            verifier: fresh::secret(),
+        };
         LegacyLogin {
-            state,
-            verifier,
-            url,
+            url: self
+                .project()
+                .authorize_url(self.broker(), provider, &secrets),
+            state: secrets.state,
+            verifier: secrets.verifier,
         }
     }
 
     /// The address of `/authorize` with these parameters.
     pub fn authorize_url(&self, parameters: &[(&str, &str)]) -> String {
-        let query = form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(parameters)
-            .finish();
-        format!("{}/authorize?{query}", self.broker())
+        format!("{}/authorize?{}", self.broker(), encode(parameters))
     }
 
     /// Redeems `code` with the verifier of `transaction`.
     pub async fn redeem(&self, transaction: &LegacyLogin, code: &str) -> Response {
-        let body = self.token_body(&transaction.verifier, code);
-        self.post("/v1/token", &body).await
+        let call = self.project().redeem(code, &transaction.verifier);
+        self.call(&call).await
     }
 
     /// The body that redeems a code.
     pub fn token_body(&self, verifier: &str, code: &str) -> Value {
-        json!({
-            "grant_type": "authorization_code",
-            "client_id": self.client_id,
-            "client_secret": self.client_secret,
-            "code": code,
-            "redirect_uri": self.callback,
-            "code_verifier": verifier,
-        })
+        body(self.project().redeem(code, verifier))
     }
 
     /// Redeems `code`, and returns the access token.
@@ -176,12 +151,12 @@ impl Backend {
 
     /// Reads the profile that an access token grants.
     pub async fn profile(&self, token: &str) -> Response {
-        self.http.get("/v1/profile").bearer_auth(token).send().await
+        self.call(&Call::profile(token)).await
     }
 
     /// Revokes an access token.
     pub async fn revoke(&self, token: &str) -> Response {
-        self.http.post("/v1/revoke").bearer_auth(token).send().await
+        self.call(&Call::revoke(token)).await
     }
 
     /// Reads the list of providers.
@@ -198,4 +173,27 @@ impl Backend {
     pub fn request(&self, method: Method, path: &str) -> Request {
         self.http.request(method, path)
     }
+
+    async fn call(&self, call: &Call) -> Response {
+        let mut request = self.http.request(call.method.clone(), call.path);
+        if let Some(body) = &call.body {
+            request = request.json(body);
+        }
+        if let Some(token) = &call.token {
+            request = request.bearer_auth(token);
+        }
+        request.send().await
+    }
+
+    fn project(&self) -> agent::backend::Backend {
+        agent::backend::Backend {
+            client_id: self.client_id.clone(),
+            client_secret: self.client_secret.clone(),
+            callback: self.callback.clone(),
+        }
+    }
+}
+
+fn body(call: Call) -> Value {
+    call.body.expect("the calls of a backend have one")
 }

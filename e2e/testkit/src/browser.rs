@@ -1,21 +1,16 @@
-//! A browser without a screen: it keeps cookies as browsers do, follows redirects one
-//! by one and records each step, inherits fragments, and says where a navigation
-//! began.
-
-mod cookie_jar;
-mod navigation;
+//! A browser without a screen, for tests: the agent's cookies, headers and redirects, with
+//! each step recorded and each response checked. It can be shared: several requests may be
+//! under way at once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use agent::browser::{Cookie, CookieJar, SameSite, Visit};
 use reqwest::Method;
-use reqwest::header::COOKIE;
+use reqwest::header::HeaderMap;
 use url::Url;
 
 use crate::http::{Http, Response};
-use cookie_jar::CookieJar;
-pub use navigation::Initiator;
-use navigation::{Navigation, resolve};
 
 /// The origin of the consumer's pages in tests, where no server listens. A browser that
 /// is sent there has arrived.
@@ -23,6 +18,9 @@ pub const UNSERVED: &str = "http://localhost:9";
 
 /// The longest chain of redirects that a browser follows.
 const MAX_REDIRECTS: usize = 20;
+
+/// The size of the longest cookie that browsers keep.
+const MAX_COOKIE_BYTES: usize = 4096;
 
 /// A browser with its cookies and the steps that it has taken.
 pub struct Browser {
@@ -67,33 +65,33 @@ pub struct NavigationEnd {
 /// The fields of a form.
 type Fields<'a> = &'a [(&'a str, &'a str)];
 
-/// The fields of a link, or of a form without any.
-const NO_FIELDS: Fields<'_> = &[];
-
 impl Browser {
     /// A browser.
     pub fn new() -> Self {
-        Self::with(NavigationHeaders::Sent)
+        Self::with_http(Http::new())
     }
 
     /// A client that keeps cookies and follows redirects, without a browser's headers.
     pub fn plain() -> Self {
-        Self::with(NavigationHeaders::Omitted)
+        Self::plain_with_http(Http::new())
     }
 
     /// A browser that sends by `http`.
     pub fn with_http(http: Http) -> Self {
         Self {
             http,
-            ..Self::new()
+            sends: NavigationHeaders::Sent,
+            page: format!("{UNSERVED}/"),
+            jar: Mutex::default(),
+            steps: Mutex::default(),
         }
     }
 
     /// A client without a browser's headers that sends by `http`.
     pub fn plain_with_http(http: Http) -> Self {
         Self {
-            http,
-            ..Self::plain()
+            sends: NavigationHeaders::Omitted,
+            ..Self::with_http(http)
         }
     }
 
@@ -102,16 +100,6 @@ impl Browser {
     pub fn on_page(self, page: &str) -> Self {
         let page = page.to_owned();
         Self { page, ..self }
-    }
-
-    fn with(sends: NavigationHeaders) -> Self {
-        Self {
-            http: Http::new(),
-            sends,
-            page: format!("{UNSERVED}/"),
-            jar: Mutex::default(),
-            steps: Mutex::default(),
-        }
     }
 
     /// Follows a link on the consumer's page, until it arrives.
@@ -126,33 +114,18 @@ impl Browser {
 
     /// Follows a link on `page`, and stops before an address that begins with `end`.
     pub async fn follow_from(&self, page: &str, url: &str, end: &str) -> NavigationEnd {
-        let from = Initiator::Page(page);
-        self.navigate(Method::GET, from, url, NO_FIELDS, end).await
+        self.navigate(link(page, url), end).await
     }
 
     /// Opens an address that the user typed, until it arrives.
     pub async fn type_in(&self, url: &str) -> NavigationEnd {
-        let from = Initiator::Typed;
-        self.navigate(Method::GET, from, url, NO_FIELDS, UNSERVED)
-            .await
+        self.navigate(typed(url), UNSERVED).await
     }
 
     /// Presses the button of a form on `page`, and stops before an address that begins
     /// with `end`.
     pub async fn press_until(&self, page: &str, action: &str, end: &str) -> NavigationEnd {
-        self.submit_until(page, action, NO_FIELDS, end).await
-    }
-
-    /// The same for a form with these fields.
-    pub async fn submit_until(
-        &self,
-        page: &str,
-        action: &str,
-        fields: Fields<'_>,
-        end: &str,
-    ) -> NavigationEnd {
-        let from = Initiator::Page(page);
-        self.navigate(Method::POST, from, action, fields, end).await
+        self.navigate(form(page, action, &[]), end).await
     }
 
     /// Opens one address from the consumer's page, and follows no redirect.
@@ -162,102 +135,87 @@ impl Browser {
 
     /// The same with more headers.
     pub async fn open_with(&self, url: &str, headers: &[(&str, &str)]) -> Response {
-        let navigation = Navigation::from(Initiator::Page(&self.page));
-        self.step(&Method::GET, url, &navigation, NO_FIELDS, headers)
-            .await
+        self.step(&link(&self.page, url), headers).await
     }
 
     /// Sends a HEAD request from the consumer's page.
     pub async fn head(&self, url: &str) -> Response {
-        let navigation = Navigation::from(Initiator::Page(&self.page));
-        self.step(&Method::HEAD, url, &navigation, NO_FIELDS, &[])
-            .await
+        let visit = link(&self.page, url).with_method(Method::HEAD);
+        self.step(&visit, &[]).await
     }
 
     /// Presses the button of a form on `page`, and follows no redirect.
     pub async fn press(&self, page: &str, action: &str) -> Response {
-        self.submit(page, action, NO_FIELDS).await
+        self.submit(page, action, &[]).await
     }
 
     /// The same for a form with these fields.
     pub async fn submit(&self, page: &str, action: &str, fields: Fields<'_>) -> Response {
-        let navigation = Navigation::from(Initiator::Page(page));
-        self.step(&Method::POST, action, &navigation, fields, &[])
-            .await
+        self.step(&form(page, action, fields), &[]).await
     }
 
-    async fn navigate(
-        &self,
-        method: Method,
-        from: Initiator<'_>,
-        url: &str,
-        fields: Fields<'_>,
-        end: &str,
-    ) -> NavigationEnd {
-        let mut navigation = Navigation::from(from);
-        let (mut method, mut url, mut fields) = (method, url.to_owned(), fields);
+    async fn navigate(&self, mut visit: Visit, end: &str) -> NavigationEnd {
         for _ in 0..MAX_REDIRECTS {
-            if url.starts_with(end) {
+            if visit.address().starts_with(end) {
                 return NavigationEnd {
-                    url,
+                    url: visit.address().to_owned(),
                     response: None,
                 };
             }
-            let response = self.step(&method, &url, &navigation, fields, &[]).await;
-            let Some(next) = response.location().map(|next| resolve(&url, next)) else {
-                let response = Some(response);
-                return NavigationEnd { url, response };
+            let response = self.step(&visit, &[]).await;
+            let Some(next) = visit.redirected(response.status, &response.headers) else {
+                return NavigationEnd {
+                    url: visit.address().to_owned(),
+                    response: Some(response),
+                };
             };
             assert!(
                 [302, 303].contains(&response.status),
                 "a {} would repeat a form's body",
                 response.status
             );
-            navigation.redirected(&url, &response);
-            (method, url, fields) = (Method::GET, next, NO_FIELDS);
+            visit = without_empty_fragment(next);
         }
         panic!("the redirects never end");
     }
 
-    async fn step(
-        &self,
-        method: &Method,
-        url: &str,
-        navigation: &Navigation,
-        fields: Fields<'_>,
-        headers: &[(&str, &str)],
-    ) -> Response {
-        let mut request = self.http.request(method.clone(), url);
-        if !fields.is_empty() {
-            request = request.form(fields);
-        }
-        let cookies = self.jar().header(navigation.page(), method, &parsed(url));
-        if !cookies.is_empty() {
-            request = request.header(COOKIE.as_str(), cookies);
-        }
-        if self.sends == NavigationHeaders::Sent {
-            for (name, value) in navigation.headers(method, url) {
-                request = request.header(name, value);
-            }
-        }
-        for (name, value) in headers {
+    async fn step(&self, visit: &Visit, more: &[(&str, &str)]) -> Response {
+        let mut request = self.http.request(visit.method.clone(), visit.address());
+        let headers = self.headers(visit);
+        for (name, value) in &headers {
             request = request.header(name, value);
         }
-        let response = request.send().await;
-        for cookie in response.set_cookies() {
-            self.jar().store(&parsed(url), &cookie);
+        for (name, value) in more {
+            request = request.header(name, value);
         }
-        let sends_referer = self.sends == NavigationHeaders::Sent;
+        if let Some((_, body)) = visit.body() {
+            request = request.body(body);
+        }
+        let response = request.send().await;
+        for line in response.set_cookies() {
+            check_cookie(&visit.url, &line);
+        }
+        self.jar().receive(&response.headers, &visit.url);
+        let referer = headers.get("referer").and_then(|it| it.to_str().ok());
         locked(&self.steps).push(NavigationStep {
-            method: method.clone(),
-            url: url.to_owned(),
-            referer: navigation
-                .referer()
-                .filter(|_| sends_referer)
-                .map(ToOwned::to_owned),
+            method: visit.method.clone(),
+            url: visit.address().to_owned(),
+            referer: referer.map(ToOwned::to_owned),
             response: response.clone(),
         });
         response
+    }
+
+    fn headers(&self, visit: &Visit) -> HeaderMap {
+        let all = visit.headers(&self.jar());
+        if self.sends == NavigationHeaders::Sent {
+            return all;
+        }
+        let sent = all
+            .into_iter()
+            .filter_map(|(name, value)| Some((name?, value)));
+        sent.filter(|(name, _)| ["cookie", "content-type"].contains(&name.as_str()))
+            .collect()
     }
 
     /// Every step so far.
@@ -265,29 +223,27 @@ impl Browser {
         locked(&self.steps).clone()
     }
 
-    /// The last step to an address that begins with `url`.
-    ///
-    /// # Panics
-    ///
-    /// If there is none.
-    #[track_caller]
-    pub fn last_step_to(&self, url: &str) -> NavigationStep {
-        let steps = self.steps();
-        let step = steps
-            .into_iter()
-            .rev()
-            .find(|step| step.url.starts_with(url));
-        step.unwrap_or_else(|| panic!("no step to {url}"))
-    }
-
     /// The cookies for the host of `url`: names and values.
     pub fn cookies(&self, url: &str) -> BTreeMap<String, String> {
-        self.jar().of_host(&parsed(url))
+        let cookies = self.jar().of(&parsed(url)).into_iter();
+        cookies.map(|it| (it.name, it.value)).collect()
     }
 
-    /// Adds a cookie for the host of `url`, whatever its name and value.
+    /// Adds a cookie for the host of `url`, whatever its name and value. It is sent where
+    /// one with `SameSite=Lax` is.
     pub fn add_cookie(&self, url: &str, name: &str, value: &str) {
-        self.jar().add(&parsed(url), name, value);
+        let host = parsed(url).host_str().expect("a host").to_owned();
+        self.jar().store(Cookie {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            host,
+            has_domain: false,
+            path: "/".to_owned(),
+            is_secure: false,
+            is_http_only: true,
+            same_site: Some(SameSite::Lax),
+            life: None,
+        });
     }
 
     /// Another browser with a copy of all cookies.
@@ -295,15 +251,11 @@ impl Browser {
     pub fn with_same_cookies(&self) -> Self {
         Self {
             http: self.http.clone(),
+            sends: self.sends,
             page: self.page.clone(),
             jar: Mutex::new(self.jar().clone()),
-            ..Self::with(self.sends)
+            steps: Mutex::default(),
         }
-    }
-
-    /// Deletes all cookies.
-    pub fn clear_cookies(&self) {
-        self.jar().clear();
     }
 
     fn jar(&self) -> MutexGuard<'_, CookieJar> {
@@ -315,6 +267,58 @@ impl Default for Browser {
     fn default() -> Self {
         Self::new()
     }
+}
+
+fn typed(url: &str) -> Visit {
+    Visit {
+        written: Some(url.to_owned()),
+        ..Visit::typed(&parsed(url))
+    }
+}
+
+/// A link on `page`, which names no more of itself than its origin.
+fn link(page: &str, url: &str) -> Visit {
+    Visit {
+        from: Some((parsed(page), "origin".to_owned())),
+        ..typed(url)
+    }
+}
+
+fn form(page: &str, action: &str, fields: Fields<'_>) -> Visit {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Visit {
+        method: Method::POST,
+        fields: (!fields.is_empty()).then(|| fields.iter().map(owned).collect()),
+        ..link(page, action)
+    }
+}
+
+/// An empty fragment stops the inheritance of one and leaves nothing behind.
+fn without_empty_fragment(mut visit: Visit) -> Visit {
+    if visit.url.fragment() == Some("") {
+        visit.url.set_fragment(None);
+    }
+    visit
+}
+
+/// Asserts that a cookie says explicitly where it is sent, and is small enough. One that a
+/// browser would not keep is a mistake of ours.
+#[track_caller]
+fn check_cookie(url: &Url, line: &str) {
+    let cookie = Cookie::parse(line, url);
+    let cookie = cookie.unwrap_or_else(|| panic!("no browser keeps {line}"));
+    assert!(line.len() <= MAX_COOKIE_BYTES, "{} bytes", line.len());
+    // Rocket's default is Strict, and browsers' own one has a hole of two minutes.
+    assert!(cookie.same_site.is_some(), "no SameSite: {line}");
+    assert!(cookie.is_http_only, "{line}");
+    assert!(
+        line.contains("; Path=/;") || line.ends_with("; Path=/"),
+        "{line}"
+    );
+    assert!(!cookie.has_domain, "{line}");
+    assert_eq!(cookie.is_secure, url.scheme() == "https", "{line}");
+    let has_prefix = cookie.name.starts_with("__Host-");
+    assert_eq!(cookie.is_secure, has_prefix, "{line}");
 }
 
 fn parsed(url: &str) -> Url {

@@ -21,22 +21,19 @@
 //! There is no compiler's instrumentation in it, which needs another toolchain: the
 //! mutations are random, and the seeds are chosen to reach what random input would not.
 
-mod memory;
 mod mutation;
-mod outcomes;
-mod placeholders;
 mod request;
 
 use std::cell::RefCell;
-use std::fmt::{self, Debug};
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug, Display};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-pub use outcomes::Outcomes;
-pub use placeholders::Placeholders;
+use mutation::Shown;
 pub use request::FuzzRequest;
 
 /// The number of mutated inputs of a target in an ordinary run.
@@ -112,14 +109,14 @@ pub fn run<O: Ord + Debug>(
         count(seed);
     }
     // What a first request allocates is there now: the rest is what is kept.
-    let before_kb = memory::resident_kb();
+    let before_kb = resident_kb();
     let mut left = cases(DEFAULT_CASES);
     while left > 0 && started.elapsed_s() < MAX_SECONDS {
         let batch = left.min(BATCH);
         run_mutated(count, name, seeds, batch);
         left -= batch;
     }
-    let kept_kb = memory::resident_kb().saturating_sub(before_kb);
+    let kept_kb = resident_kb().saturating_sub(before_kb);
     let (outcomes, seconds) = (outcomes.into_inner(), started.elapsed_s());
     print(&format!(
         "{name}: {outcomes} in {seconds:.1} s, {kept_kb} KiB kept"
@@ -153,16 +150,6 @@ fn run_mutated(count: impl Fn(&[u8]) -> bool, name: &str, seeds: &[Vec<u8>], cas
     }
 }
 
-/// Bytes that are printed as a literal, to be copied into a test.
-#[derive(Clone)]
-struct Shown(Vec<u8>);
-
-impl Debug for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "b\"{}\"", self.0.escape_ascii())
-    }
-}
-
 #[expect(clippy::print_stdout, reason = "the report of a run")]
 fn print(report: &str) {
     println!("{report}");
@@ -182,5 +169,126 @@ impl Started {
 
     fn elapsed_s(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// The resident memory in KiB; 0 where the system does not report it.
+fn resident_kb() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
+}
+
+/// The number of inputs by outcome, and of those that did not reach what is tested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcomes<O> {
+    reached: BTreeMap<O, u64>,
+    not_reached: u64,
+}
+
+impl<O: Ord + Debug> Outcomes<O> {
+    const fn new() -> Self {
+        Self {
+            reached: BTreeMap::new(),
+            not_reached: 0,
+        }
+    }
+
+    /// Counts an input; whether it reached what is tested.
+    fn count(&mut self, outcome: Option<O>) -> bool {
+        match outcome {
+            Some(outcome) => {
+                *self.reached.entry(outcome).or_default() += 1;
+                true
+            }
+            None => {
+                self.not_reached += 1;
+                false
+            }
+        }
+    }
+
+    /// The number of inputs that reached what is tested.
+    pub fn cases(&self) -> u64 {
+        self.reached.values().sum()
+    }
+
+    /// The number of inputs with this outcome.
+    pub fn of(&self, outcome: &O) -> u64 {
+        self.reached.get(outcome).copied().unwrap_or_default()
+    }
+
+    /// The number of different outcomes.
+    pub fn variety(&self) -> usize {
+        self.reached.len()
+    }
+
+    /// Asserts that each of `outcomes` is among them: that the target reached what it
+    /// is for.
+    ///
+    /// # Panics
+    ///
+    /// If one is missing.
+    #[track_caller]
+    pub fn assert_include(&self, outcomes: &[O]) {
+        let missing: Vec<_> = outcomes.iter().filter(|it| self.of(it) == 0).collect();
+        assert!(missing.is_empty(), "never {missing:?}: {self}");
+    }
+}
+
+impl<O: Ord + Debug> Display for Outcomes<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cases, outcomes) = (self.cases(), &self.reached);
+        write!(f, "{cases} inputs tested with the outcomes {outcomes:?}, ")?;
+        write!(f, "{} did not reach it", self.not_reached)
+    }
+}
+
+/// Values that are known only when a test runs. In a seed, `{name}` stands for one.
+#[derive(Debug, Default)]
+pub struct Placeholders(Vec<(&'static str, String)>);
+
+impl Placeholders {
+    /// Adds a value; `name` has its braces.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// Replaces each name in `bytes`.
+    pub fn fill(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut filled = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((first, others)) = rest.split_first() {
+            match self.at_the_start_of(rest) {
+                Some((name, value)) => {
+                    filled.extend_from_slice(value.as_bytes());
+                    rest = &rest[name.len()..];
+                }
+                None => {
+                    filled.push(*first);
+                    rest = others;
+                }
+            }
+        }
+        filled
+    }
+
+    /// `seeds`, and the same with the names replaced, so that the values are mutated,
+    /// too.
+    pub fn doubled(&self, seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let filled: Vec<_> = seeds.iter().map(|seed| self.fill(seed)).collect();
+        let news = seeds.iter().zip(&filled).filter(|(seed, it)| seed != it);
+        let news: Vec<_> = news.map(|(_, filled)| filled.clone()).collect();
+        [seeds, news].concat()
+    }
+
+    fn at_the_start_of(&self, bytes: &[u8]) -> Option<&(&'static str, String)> {
+        let mut known = self.0.iter().filter(|_| bytes[0] == b'{');
+        known.find(|(name, _)| bytes.starts_with(name.as_bytes()))
     }
 }

@@ -18,6 +18,7 @@ use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::http::Reach;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
 use serde::Serialize;
@@ -260,10 +261,7 @@ pub fn client() -> Client {
 
 /// A client that sends each request once, and follows no redirect.
 pub fn client_builder() -> ClientBuilder {
-    Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
+    agent::http::builder(Reach::Loopback)
 }
 
 #[cfg(test)]

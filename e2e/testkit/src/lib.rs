@@ -9,15 +9,14 @@
 //! | [`login`] | a login by either flow, and its outcome |
 //! | [`logs`] | every line that the process of a test logs |
 //! | [`server`] | a server in the process of a test |
-//! | [`query`] | reads and changes the query of a URL |
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
 //! | [`openapi`] | checks a response against the published contract |
 //! | [`leak_check`] | finds secrets in logs, pages, files and responses |
 //! | [`fuzz`] | mutates inputs and runs a target on them |
 //! | [`postgres`] | a throwaway PostgreSQL server |
 //!
-//! Of the project's crates it depends on `contract` alone, so that every other one
-//! can use it in its tests.
+//! Of the project's crates it depends on `contract` and `agent` alone, so that every
+//! other one can use it in its tests.
 
 pub mod backend;
 pub mod browser;
@@ -29,6 +28,5 @@ pub mod login;
 pub mod logs;
 pub mod openapi;
 pub mod postgres;
-pub mod query;
 pub mod response;
 pub mod server;

@@ -2,13 +2,13 @@
 //! contract promises, every failure ends as one of three errors, and the browser always
 //! gets back to the consumer.
 
+use agent::url::{parameter, without_parameter};
 use mock_upstream::User;
 use mock_upstream::users::seed_users;
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::fresh;
 use testkit::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome, PROVIDERS};
-use testkit::query::{parameter, without_parameter};
 
 use crate::test_stack::TestStack;
 
@@ -77,10 +77,12 @@ async fn a_code_that_is_no_text_or_that_of_another_login_is_not_accepted() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let theirs = stack.halfway(flow, provider).await;
-            let theirs = parameter(&theirs.answer, "code").replace('/', "%2F");
+            let theirs = parameter(&theirs.answer, "code")
+                .unwrap()
+                .replace('/', "%2F");
             for code in ["%", "%zz", "%F0%28%8C%28", &theirs] {
                 let halfway = stack.halfway(flow, provider).await;
-                let rest = without_parameter(&halfway.answer, "code");
+                let rest = without_parameter(&halfway.answer, "code").unwrap();
                 let injected = format!("{rest}&code={code}");
                 let outcome = halfway.finish_with(&stack.backend, &injected).await;
                 outcome.is_error("invalid_provider_response");

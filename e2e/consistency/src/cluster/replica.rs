@@ -1,14 +1,17 @@
 //! One broker as a process of its own: the production broker on a configuration file.
 //! It writes its address to standard output and ends when standard input closes. At a
 //! given fail point it halts, so that it can be killed right there. Lines on standard
-//! input move its clock and stop it.
+//! input move its clock and stop it. A [`Replica`] is such a process, as the cluster
+//! holds it; [`serve`] is what runs in it.
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use agent::program::{Kills, Program};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::store::fail_points::{FailPoint, FailPoints};
@@ -17,14 +20,58 @@ use clap::Args;
 use rocket::Shutdown;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
+use tokio::process::Command;
 
 use crate::RunError;
 
 /// The line that a replica writes when it halts.
-pub(crate) const PAUSED: &str = "paused";
+const PAUSED: &str = "paused";
 
 /// The line that a replica writes when its clock was moved.
-pub(crate) const MOVED: &str = "moved";
+const MOVED: &str = "moved";
+
+/// One running broker.
+pub(crate) struct Replica {
+    /// Its URL, without a trailing slash.
+    pub(crate) url: String,
+    pub(crate) process: Program,
+}
+
+impl Replica {
+    /// Starts a broker; its log is its process' standard error, if that is piped.
+    pub(super) async fn start(mut command: Command) -> Result<Self, RunError> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Program::start(command, Kills::Process)?;
+        let url = process.next_line().await;
+        let url = url.ok_or("a broker did not start")?;
+        Ok(Self { url, process })
+    }
+
+    pub(super) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
+        self.process.order(&Order::Advance(by).to_string()).await?;
+        match self.process.next_line().await.as_deref() {
+            Some(MOVED) => Ok(()),
+            other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
+        }
+    }
+
+    /// Lets open requests finish, and waits until it has ended.
+    pub(crate) async fn stop(&mut self) -> Result<(), RunError> {
+        self.process.order(&Order::Stop.to_string()).await?;
+        let status = self.process.ended().await?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("a broker that was stopped ended with {status}").into()),
+        }
+    }
+
+    /// Waits until it writes one more line, which it does when it pauses.
+    pub(crate) async fn wait_until_paused(&mut self) -> Result<(), RunError> {
+        let line = self.process.next_line().await;
+        line.map(drop)
+            .ok_or_else(|| "a broker ended by itself".into())
+    }
+}
 
 /// The arguments of a replica.
 #[derive(Debug, Args)]
@@ -45,7 +92,7 @@ pub struct ReplicaArgs {
 
 /// An order to a replica that serves: a line on its standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+enum Order {
     /// Move the clock ahead.
     Advance(Duration),
     /// Let open requests finish, and end.

@@ -8,9 +8,9 @@ use consistency::model::{
 use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use proptest_state_machine::ReferenceStateMachine;
 
-use crate::coverage::edges;
+use crate::histories::edges;
 use crate::script::{Line, Moment};
-use crate::timed_model::TimedModel;
+use crate::script::TimedModel;
 
 const MOST_LOGINS: usize = 4;
 const PROJECTS: [Project; 2] = [Project::A, Project::B];

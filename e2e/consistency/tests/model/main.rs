@@ -3,15 +3,14 @@
 //! must be the model's, to the byte, also in the very millisecond in which something ends
 //! and in those around it.
 //!
-//! [`script`] has the lines of a script, [`timed_model`] the model and the time, [`choice`]
+//! [`script`] has the lines of a script, the model and the time, [`choice`]
 //! the lines that are worth taking; [`players`] take them over HTTP on a [`fixture`],
 //! [`verdict`] compares, [`histories`] does so thousands of times on each of the
-//! [`engines`], [`coverage`] counts where that led, and [`found`] replays scripts.
+//! [`engines`], and counts where that led, and [`found`] replays scripts.
 
 #[path = "../../../tests/it/broker_parts.rs"]
 mod broker_parts;
 mod choice;
-mod coverage;
 mod engines;
 // A script has one line on each line.
 #[rustfmt::skip]
@@ -20,5 +19,4 @@ mod fixture;
 mod histories;
 mod players;
 mod script;
-mod timed_model;
 mod verdict;

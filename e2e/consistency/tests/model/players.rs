@@ -8,7 +8,7 @@ use mock_upstream::{Misbehaviour, Next, User};
 
 use crate::fixture::{Fixture, second_callback, unregistered};
 use crate::script::Line;
-use crate::timed_model::TimedModel;
+use crate::script::TimedModel;
 use testkit::backend::{Backend, LegacyLogin};
 use testkit::browser::Browser;
 use testkit::fresh;

@@ -88,7 +88,7 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     let old_tab = user.open(&trial.testbed.start).await?;
     user.sign_in().await?;
     let mut copy = user.clone();
-    "a copy of the first user's cookies".clone_into(&mut copy.browser.name);
+    "a copy of the first user's cookies".clone_into(&mut copy.browser.transport.name);
     let first = std::mem::replace(&mut user.person, Person::new("Eve"));
 
     let begun = trial.begin_signed_in(&mut user.browser, Some(old_tab));

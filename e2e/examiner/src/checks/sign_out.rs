@@ -40,7 +40,7 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>, broker: &str) -> 
     let mut ada = trial.user("browser A", "Ada");
     ada.sign_in().await?;
     let mut copy = ada.clone();
-    "a copy of the old cookies".clone_into(&mut copy.browser.name);
+    "a copy of the old cookies".clone_into(&mut copy.browser.transport.name);
     let visit = trial.sign_out_visit(&mut ada.browser).await?;
     let mark = trial.mark().await?;
     if let Some(fault) = fault {

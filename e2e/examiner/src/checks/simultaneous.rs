@@ -61,7 +61,7 @@ async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
         if user.sees(&victim.person).await? {
             return Err(Stop::takeover(format!(
                 "{} asked for the callback as another user came back, and is signed in as that user",
-                user.browser.name
+                user.browser.transport.name
             )));
         }
     }
@@ -89,7 +89,7 @@ async fn own_callbacks(trial: &Trial<'_>) -> Outcome {
 
 async fn check_person(user: &mut User<'_>, foreign: &Person) -> Outcome {
     let page = user.whoami().await?;
-    let name = &user.browser.name;
+    let name = &user.browser.transport.name;
     if foreign.is_shown_in(&page.body) {
         return Err(Stop::takeover(format!(
             "two users came back at once, and {name} is signed in as the other's"

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use agent::url::path_and_query;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverError;
 use thirtyfour::{By, WebDriver, WebElement};
@@ -11,7 +12,7 @@ use url::Url;
 
 use crate::browser::Parties;
 use crate::time::{Stopwatch, pause};
-use crate::transcript::{Transcript, path_and_query};
+use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
 
 /// The time that a navigation has. What is expected mostly comes within 100 ms.

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agent::url::path_and_query;
 use clap::Args;
 
 use super::run::{INTERRUPTED, Interruption};
@@ -13,7 +14,6 @@ use crate::app::{App, Step};
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
-use crate::transcript::path_and_query;
 
 /// The app that `examine init` looks at.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), String> {
 }
 
 fn config(plan: &ExaminationPlan, app: &App) -> String {
-    let origin = crate::control::origin(&plan.start);
+    let origin = crate::browser::origin(&plan.start);
     let mut callbacks: Vec<_> = app
         .ways
         .iter()

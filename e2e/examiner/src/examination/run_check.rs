@@ -64,7 +64,7 @@ async fn run_in_flow(
     }
     let cleared = testbed.control.disarm().await;
     if outcome.is_ok() {
-        outcome = cleared;
+        outcome = cleared.map_err(Stop::from);
     }
     let flow = has_both.then_some(flow);
     let mut result = CheckResult::new(check, outcome, flow, trial.transcript.lines());

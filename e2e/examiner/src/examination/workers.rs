@@ -176,8 +176,8 @@ fn on_free_port(start: &Url) -> Option<Url> {
 }
 
 fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
-    let own = crate::control::origin(&plan.start);
-    let here = crate::control::origin(start);
+    let own = crate::browser::origin(&plan.start);
+    let here = crate::browser::origin(start);
     let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
     let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
     let mut all: Vec<_> = configured.chain(learnt).collect();

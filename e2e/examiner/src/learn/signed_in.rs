@@ -1,13 +1,13 @@
 //! What the examiner learns by signing in: the callbacks, the page that shows who is signed
 //! in, the session's cookies, and the way to sign out.
 
+use agent::url::path_and_query;
 use url::Url;
 
 use crate::app::{App, Step};
 use crate::browser::{Control, Page, SameSite};
 use crate::plan::Hints;
 use crate::testbed::Testbed;
-use crate::transcript::path_and_query;
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop};

@@ -1,10 +1,10 @@
 //! Mutations of bytes.
 
+use std::fmt::{self, Debug};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-
-use crate::fuzz::Shown;
 
 /// Pieces that have broken parsers of JSON, queries, HTTP heads and TOML.
 const PIECES: &[&[u8]] = &[
@@ -75,6 +75,16 @@ const PIECES: &[&[u8]] = &[
     b"Basic Og==",
     b"_method=get&",
 ];
+
+/// Bytes that are printed as a literal, to be copied into a test.
+#[derive(Clone)]
+pub(super) struct Shown(pub(super) Vec<u8>);
+
+impl Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b\"{}\"", self.0.escape_ascii())
+    }
+}
 
 /// One change of bytes.
 #[derive(Debug, Clone)]
@@ -147,7 +157,7 @@ fn mutation(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Mutation> {
 }
 
 /// One of `seeds` with up to five mutations; one time in nine nothing but noise.
-pub(crate) fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Shown> {
+pub(super) fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Shown> {
     let mutations = vec(mutation(seeds.clone()), 0..6);
     let mutated = (select(seeds), mutations).prop_map(|(mut bytes, mutations)| {
         mutations.iter().for_each(|it| it.apply(&mut bytes));

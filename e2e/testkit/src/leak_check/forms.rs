@@ -1,12 +1,95 @@
-//! The spellings of a secret.
+//! The spellings of a secret, and the search for known secrets in all of them.
 
 use std::fmt;
+use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use url::form_urlencoded::byte_serialize;
 
-use super::shape::{CUT_SHORT, CUT_SHORT_BYTES};
+/// The least number of characters by which a part of a secret gives it away, and the
+/// least number of its bytes.
+pub(super) const CUT_SHORT: usize = 20;
+pub(super) const CUT_SHORT_BYTES: usize = 15;
+
+/// A search for some secrets, in every spelling.
+#[derive(Debug)]
+pub struct LeakCheck {
+    secrets: Vec<String>,
+    /// Of each needle: the index of its secret in `secrets`, and its spelling.
+    needles: Vec<(usize, Form)>,
+    automaton: AhoCorasick,
+}
+
+/// A secret that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leak {
+    /// The index of the secret among those that were given.
+    pub secret: usize,
+    /// The name of the secret, as it was given.
+    pub what: String,
+    /// The spelling.
+    pub form: Form,
+}
+
+impl fmt::Display for Leak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.what, self.form)
+    }
+}
+
+impl LeakCheck {
+    /// A search for these secrets, each with its name.
+    ///
+    /// # Panics
+    ///
+    /// If a secret is so short that it occurs in random data, or if there are more of them
+    /// than memory holds.
+    pub fn over<W: Into<String>, S: AsRef<str>>(secrets: impl IntoIterator<Item = (W, S)>) -> Self {
+        let mut sought: Vec<Vec<u8>> = Vec::new();
+        let mut needles = Vec::new();
+        let mut names = Vec::new();
+        for (what, secret) in secrets {
+            let (what, secret) = (what.into(), secret.as_ref());
+            assert!(secret.len() >= 4, "{what} is too short to be searched for");
+            for (form, spelt) in forms(secret) {
+                sought.push(spelt);
+                needles.push((names.len(), form));
+            }
+            names.push(what);
+        }
+        Self {
+            secrets: names,
+            needles,
+            automaton: AhoCorasick::new(sought).expect("they fit into memory"),
+        }
+    }
+
+    /// The number of secrets.
+    #[must_use]
+    pub fn secrets(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// The secrets in `written`, each once, in the first spelling that is found.
+    pub fn search(&self, written: impl AsRef<[u8]>) -> Vec<Leak> {
+        let mut leaks: Vec<Leak> = Vec::new();
+        for found in self.automaton.find_overlapping_iter(written.as_ref()) {
+            let (secret, form) = self.needles[found.pattern().as_usize()];
+            if leaks.iter().all(|leak| leak.secret != secret) {
+                let what = self.secrets[secret].clone();
+                leaks.push(Leak { secret, what, form });
+            }
+        }
+        leaks
+    }
+
+    /// The position of the first of the secrets.
+    pub(super) fn first(&self, written: &[u8]) -> Option<Range<usize>> {
+        Some(self.automaton.find(written)?.range())
+    }
+}
 
 /// A spelling of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

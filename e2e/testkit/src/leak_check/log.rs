@@ -14,7 +14,7 @@ use tracing::subscriber::with_default;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::writer::MakeWriterExt as _;
 
-use super::suspicious;
+use super::shape::suspicious;
 
 /// The exit status of a process in which a test failed.
 const FAILED: i32 = 101;

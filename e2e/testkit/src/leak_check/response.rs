@@ -7,7 +7,7 @@
 use hyper::HeaderMap;
 use url::Url;
 
-use super::suspicious;
+use super::shape::suspicious;
 use crate::response::Response;
 
 /// Parameters of a redirect's address that carry a secret.

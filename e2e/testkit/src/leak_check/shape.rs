@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
 
-use super::LeakCheck;
+use super::forms::{CUT_SHORT, CUT_SHORT_BYTES, LeakCheck};
 
 /// The prefix of the secrets that a test chooses, so that they are recognised although
 /// they are cut off. All its characters are of base64url.
@@ -18,11 +18,6 @@ pub const MARK: &str = "LeakMark";
 
 /// The number of characters of base64url in 32 bytes.
 const DRAWN: usize = 43;
-
-/// The least number of characters by which a part of a secret gives it away, and the
-/// least number of its bytes.
-pub(crate) const CUT_SHORT: usize = 20;
-pub(crate) const CUT_SHORT_BYTES: usize = 15;
 
 /// Of 43 characters that are drawn from 64 no fewer are different, except once in
 /// more runs than there will ever be; nor of the hexadecimal digits of that many.

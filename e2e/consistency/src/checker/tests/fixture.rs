@@ -3,7 +3,7 @@
 use super::super::check;
 use crate::history::{AuditRecord, Flow, History};
 use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Visitor};
-use crate::operation::{Operation, Outcome, User};
+use crate::history::{Operation, Outcome, User};
 
 pub(super) const SECOND_MS: i64 = 1_000;
 pub(super) const LOGIN_LIFETIME_MS: i64 = 600_000;

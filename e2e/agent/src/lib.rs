@@ -1,0 +1,29 @@
+//! What signs users in from outside: a browser, a consumer's backend, a client of the
+//! stack's control address. It speaks raw HTTP and JSON.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`browser`] | a strict browser: cookies, redirects, `Referer`, `Sec-Fetch-*`, forms |
+//! | [`backend`] | the calls of one project's backend |
+//! | [`control`] | the control address of the stack |
+//! | [`http`] | one bounded request at a time, sent once |
+//! | [`program`] | a program that is started, awaited and ended |
+//! | [`secret`] | random values, and the PKCE challenge |
+//! | [`url`] | the parts of addresses |
+//! | [`time`] | real time, for what no clock of a test moves |
+//!
+//! # Invariants
+//!
+//! It depends on no crate of this workspace: what it sends and reads is as foreign to the
+//! broker as any client, so that a runner that must know nothing of the broker can use it.
+//! It asserts nothing and has no opinion on an answer: that is the caller's part, which
+//! sends the requests of a browser by a [`browser::Transport`] of its own.
+
+pub mod backend;
+pub mod browser;
+pub mod control;
+pub mod http;
+pub mod program;
+pub mod secret;
+pub mod time;
+pub mod url;

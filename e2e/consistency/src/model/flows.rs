@@ -1,0 +1,228 @@
+//! The steps of the two flows: the clean callback, and the legacy authorization.
+
+use super::{Answer, Begun, Choices, Code, Commit, Interval, Login, LoginOutcome, Model, Progress, Project, Purpose, Rest, Token, UpstreamLogin, Visitor, Wrong};
+
+impl Model {
+    /// A key is taken for 600 s from the start of its login, consumed or not, in any
+    /// project. Used again afterwards, it replaces the old login.
+    pub(super) fn start(
+        &mut self,
+        login: u8,
+        fresh: Login,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        match wrong {
+            Some(Wrong::Secret) => return Answer::Unrecognised,
+            Some(_) => return Answer::Refused,
+            None => {}
+        }
+        let holder = self.under_key(fresh.key).map(|(_, holder)| holder.ends());
+        if holder.is_some_and(|ends| at.is_before(ends, choices)) {
+            return Answer::Refused;
+        }
+        self.logins.insert(login, fresh);
+        self.committed.add(Commit::Opened);
+        Answer::Started
+    }
+
+    /// A pending login belongs to the first browser; a plain client on a local machine
+    /// may look without being bound. Once the login is over, every browser is sent back
+    /// for as long as the login is known.
+    pub(super) fn visit(
+        &mut self,
+        login: u8,
+        by: Visitor,
+        upstream_login: u8,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        if let Err(answer) = self.admit(login, by, at, choices) {
+            return answer;
+        }
+        let purpose = Purpose::Clean { login };
+        let found = self.login_mut(login);
+        if by != Visitor::Curl {
+            found.bound_to = Some(by);
+        }
+        let begun = UpstreamLogin::new(by, found.provider, found.ends(), purpose);
+        self.begin_upstream_login(upstream_login, begun)
+    }
+
+    /// A browser that does not come from the project's pages is asked first, also when the
+    /// login is bound to it already. Nothing changes.
+    pub(super) fn ask(
+        &self,
+        login: u8,
+        by: Visitor,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        match self.admit(login, by, at, choices) {
+            Ok(()) => Answer::ConfirmationPage,
+            Err(answer) => answer,
+        }
+    }
+
+    /// Cancelling binds the login, and then ends it.
+    pub(super) fn cancel(
+        &mut self,
+        login: u8,
+        by: Visitor,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Begun {
+        match self.admit(login, by, at, choices) {
+            Err(answer) => Begun::Answered(answer),
+            Ok(()) => {
+                self.login_mut(login).bound_to = Some(by);
+                Begun::Underway(Rest::Cancellation { login })
+            }
+        }
+    }
+
+    /// Whether the login is pending and may be bound to this visitor.
+    fn admit(
+        &self,
+        login: u8,
+        by: Visitor,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Result<(), Answer> {
+        let Some(found) = self.current(login) else {
+            return Err(Answer::NotKnown);
+        };
+        if !at.is_before(found.known_until(), choices) {
+            return Err(Answer::NotKnown);
+        }
+        if found.progress != Progress::Pending || !at.is_before(found.ends(), choices) {
+            return Err(Answer::ToCallback);
+        }
+        match found.bound_to {
+            Some(owner) if owner != by => Err(Answer::AnotherBrowser),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first upstream login to finish decides a login, and no browser sees which
+    /// one that was.
+    pub(super) fn complete(
+        &mut self,
+        login: u8,
+        outcome: LoginOutcome,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        let is_pending = |found: &Login| found.progress == Progress::Pending;
+        let ends = self.current(login).filter(|it| is_pending(it));
+        if let Some(ends) = ends.map(Login::ends)
+            && at.is_before(ends, choices)
+        {
+            self.login_mut(login).progress = Progress::Completed(outcome);
+            self.committed.add(Commit::Completed);
+        }
+        Answer::ToCallback
+    }
+
+    /// A pending read consumes nothing, the first read of an outcome consumes it; any
+    /// other error is 400 and consumes nothing.
+    pub(super) fn read(
+        &mut self,
+        key: u8,
+        by: Project,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        if wrong.is_some() {
+            return Answer::Refused;
+        }
+        let Some((login, found)) = self.under_key(key) else {
+            return Answer::Refused;
+        };
+        if found.project != by || !at.is_before(found.ends(), choices) {
+            return Answer::Refused;
+        }
+        match found.progress {
+            Progress::Pending => Answer::Pending,
+            Progress::Consumed => Answer::Refused,
+            Progress::Completed(outcome) => {
+                self.login_mut(login).progress = Progress::Consumed;
+                self.committed.add(Commit::ResultConsumed);
+                outcome.map_or_else(Answer::Failed, Answer::Succeeded)
+            }
+        }
+    }
+}
+
+impl Model {
+    /// A legacy upstream login takes its own outcome to the callback.
+    pub(super) fn issue_code(
+        &mut self,
+        upstream_login: u8,
+        outcome: LoginOutcome,
+        at: Interval,
+    ) -> Answer {
+        if let Err(failure) = outcome {
+            return Answer::CallbackWithError(failure);
+        }
+        if let Purpose::Legacy { code, .. } = &mut self.upstream_login_mut(upstream_login).purpose {
+            *code = Some(Code::issued(at));
+        }
+        self.committed.add(Commit::CodeIssued);
+        Answer::CallbackWithCode
+    }
+
+    /// A code is good for 60 s and for one redemption. A second one, valid in all else,
+    /// ends the token of the first; an invalid one changes nothing.
+    pub(super) fn redeem(
+        &mut self,
+        upstream_login: u8,
+        by: Project,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        let Some((project, code)) = self.code_mut(upstream_login) else {
+            return Answer::Refused;
+        };
+        match wrong {
+            Some(Wrong::Secret) => return Answer::Unrecognised,
+            Some(_) => return Answer::Refused,
+            None if project != by => return Answer::Refused,
+            None => {}
+        }
+        if let Some(token) = &mut code.token {
+            token.is_ended = true;
+            return Answer::Refused;
+        }
+        if !at.is_before(code.ends(), choices) {
+            return Answer::Refused;
+        }
+        code.token = Some(Token::issued(at));
+        self.committed.add(Commit::CodeRedeemed);
+        Answer::Token
+    }
+
+    pub(super) fn profile(
+        &self,
+        upstream_login: u8,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        match self.token(upstream_login) {
+            Some(token) if !token.is_ended && at.is_before(token.ends(), choices) => {
+                Answer::Profile(upstream_login)
+            }
+            _ => Answer::Unrecognised,
+        }
+    }
+
+    pub(super) fn revoke(&mut self, upstream_login: u8) -> Answer {
+        if let Some(token) = self.token_mut(upstream_login) {
+            token.is_ended = true;
+        }
+        Answer::Revoked
+    }
+}
