@@ -21,7 +21,7 @@ pub(crate) mod operation {
 }
 
 /// A call that reached the proxy in front of the broker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Call {
     pub(crate) request_id: String,
     /// The stack's time, in Unix milliseconds.

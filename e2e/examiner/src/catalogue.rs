@@ -165,6 +165,11 @@ pub fn checks() -> &'static [Check] {
     &CATALOGUE.check
 }
 
+/// The check with this id.
+pub fn check(id: &str) -> Option<&'static Check> {
+    checks().iter().find(|check| check.id == id)
+}
+
 /// The time for which the check `id` waits.
 ///
 /// # Panics
@@ -184,8 +189,7 @@ pub(crate) fn limit_of(id: &str) -> Duration {
 }
 
 fn time_of(id: &str, key: &str, member: fn(&Check) -> Option<u64>) -> Duration {
-    let check = checks().iter().find(|check| check.id == id);
-    let time = check.and_then(member);
+    let time = check(id).and_then(member);
     Duration::from_millis(time.unwrap_or_else(|| panic!("{id} has no {key} in checks.toml")))
 }
 

@@ -132,17 +132,9 @@ impl Report {
     pub fn waits(&self) -> Option<String> {
         let waits = self.times(|check| check.wait_ms);
         let limits = self.times(|check| check.limit_ms);
-        let mut sentences = Vec::new();
-        if !waits.is_empty() {
-            sentences.push(format!(
-                "These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {waits}."
-            ));
-        }
-        if !limits.is_empty() {
-            sentences.push(format!(
-                "In these an app that needs longer fails: {limits}."
-            ));
-        }
+        let waits = waits.map(|it| format!("These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {it}."));
+        let limits = limits.map(|it| format!("In these an app that needs longer fails: {it}."));
+        let mut sentences: Vec<_> = waits.into_iter().chain(limits).collect();
         if sentences.is_empty() {
             return None;
         }
@@ -153,14 +145,16 @@ impl Report {
         Some(sentences.join(" "))
     }
 
-    /// The checks that were tried and have such a time, each with it in seconds.
-    fn times(&self, member: fn(&Check) -> Option<u64>) -> String {
+    /// The checks that were tried and have such a time, each with it in seconds; none
+    /// if there is none.
+    fn times(&self, member: fn(&Check) -> Option<u64>) -> Option<String> {
         let tried = |it: &&CheckResult| matches!(it.verdict, Verdict::Pass | Verdict::Fail);
         let times = self.results.iter().filter(tried).filter_map(|it| {
             let seconds = Duration::from_millis(member(it.check)?).as_secs_f64();
             Some(format!("{} ({seconds} s)", it.check.id))
         });
-        times.collect::<Vec<_>>().join(", ")
+        let times: Vec<_> = times.collect();
+        (!times.is_empty()).then(|| times.join(", "))
     }
 
     /// The number of checks with this verdict.

@@ -192,6 +192,7 @@ mod tests {
     fn a_name_is_escaped_at_one_place() {
         assert_eq!(escape("__Host-s", 0), "%5F_Host-s");
         assert_eq!(escape("sid", 2), "si%64");
+        assert_eq!(escape("s", 1), "s");
         let of_none = LIKE.map(|(_, change)| change(""));
         assert_eq!(of_none[..3], ["", "", ""]);
     }

@@ -272,6 +272,7 @@ impl Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::Verdict;
 
     #[test]
     fn each_secret_is_found_in_a_log() {
@@ -311,5 +312,11 @@ mod tests {
     #[test]
     fn a_repeated_line_is_searched_once() {
         assert_eq!(lines_once("x", "a\nb\na\n").text, "a\nb");
+    }
+
+    #[test]
+    fn a_search_for_the_keys_of_no_login_is_not_testable() {
+        let stop = logins_of(&[]).unwrap_err();
+        assert_eq!(stop.verdict, Verdict::NotTestable);
     }
 }

@@ -254,24 +254,18 @@ impl ChromeDriver {
 
 impl DriverProcess {
     fn kill(&self) {
-        let group = self
-            .group
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(group) = group {
+        if let Some(group) = take(&self.group) {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 
     fn remove_folder(&self) {
-        let folder = self
-            .folder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(folder);
+        drop(take(&self.folder));
     }
+}
+
+fn take<T>(cell: &Mutex<Option<T>>) -> Option<T> {
+    cell.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Drop for DriverProcess {

@@ -130,7 +130,7 @@ fn has_display() -> bool {
 
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
     for id in ids {
-        if !catalogue::checks().iter().any(|check| check.id == *id) {
+        if catalogue::check(id).is_none() {
             let all = catalogue::checks().iter().map(|check| check.id.as_str());
             let likeness = |its: &str| strsim::jaro(its, id);
             let nearest = all
@@ -220,22 +220,21 @@ impl AppSettings {
     }
 
     fn sign_in(&self, file: BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
-        let mut sign_in = Vec::new();
-        for (provider, step) in file {
-            sign_in.push((
-                provider_name("sign_in", &provider)?,
-                parse_step("sign_in", &step)?,
-            ));
+        let mut sign_in: Vec<(String, Step)> = Vec::new();
+        let mut add = |place: &str, provider: &str, step: &str| -> Result<(), String> {
+            let found = (provider_name(place, provider)?, parse_step(place, step)?);
+            sign_in.retain(|(known, _)| known != provider);
+            sign_in.push(found);
+            Ok(())
+        };
+        for (provider, step) in &file {
+            add("sign_in", provider, step)?;
         }
         for flag in &self.sign_in {
             let (provider, step) = flag.split_once('=').ok_or_else(|| {
                 format!("--sign-in {flag}: expected PROVIDER=STEP, like google=css:#google")
             })?;
-            sign_in.retain(|(known, _)| known != provider);
-            sign_in.push((
-                provider_name("--sign-in", provider)?,
-                parse_step("--sign-in", step)?,
-            ));
+            add("--sign-in", provider, step)?;
         }
         Ok(sign_in)
     }

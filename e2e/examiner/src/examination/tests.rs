@@ -12,8 +12,7 @@ use crate::time::pause;
 use crate::verdict::{Stop, Verdict};
 
 fn check(id: &str) -> &'static Check {
-    let mut checks = catalogue::checks().iter();
-    checks.find(|it| it.id == id).unwrap()
+    catalogue::check(id).unwrap()
 }
 
 fn way(flow: Flow) -> SignInWay {

@@ -193,8 +193,8 @@ mod tests {
     use crate::chromium::ChromiumSettings;
 
     fn queue(ids: &[&str]) -> Queue {
-        let check = |id: &&str| catalogue::checks().iter().find(|it| it.id == **id);
-        Arc::new(Mutex::new(ids.iter().filter_map(check).collect()))
+        let checks = ids.iter().filter_map(|id| catalogue::check(id));
+        Arc::new(Mutex::new(checks.collect()))
     }
 
     #[test]

@@ -50,12 +50,8 @@ impl Language {
     }
 
     /// The name in lower case, for classes and code fences.
-    pub(super) fn tag(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::JavaScript => "javascript",
-            Self::Rust => "rust",
-        }
+    pub(super) fn tag(self) -> String {
+        self.name().to_lowercase()
     }
 
     /// The code of a fix.

@@ -25,29 +25,19 @@ struct Html<'a> {
     report: &'a Report,
     style: &'static str,
     language: Language,
-    findings: Vec<Finding<'a>>,
+    findings: Vec<&'a CheckResult>,
     lists: [(&'static str, Vec<&'a CheckResult>); 3],
     asvs: AsvsCoverage,
-}
-
-/// A card.
-struct Finding<'a> {
-    result: &'a CheckResult,
-    is_expected: bool,
-    repeat: String,
-    bad: Option<String>,
-    good: Option<String>,
 }
 
 impl Report {
     /// The report as an HTML page.
     pub fn html(&self) -> String {
-        let findings = self.findings().into_iter();
         let html = Html {
             report: self,
             style: STYLE,
             language: Language::of_command(&self.command),
-            findings: findings.map(|it| self.finding(it)).collect(),
+            findings: self.findings(),
             lists: [
                 ("Not tested", self.with(Verdict::NotTested)),
                 ("Passed", self.with(Verdict::Pass)),
@@ -58,17 +48,15 @@ impl Report {
         html.render().unwrap_or_else(|error| error.to_string())
     }
 
-    fn finding<'a>(&'a self, result: &'a CheckResult) -> Finding<'a> {
-        let id = &result.check.id;
-        let has_run = !result.evidence.is_empty();
-        let good = self.good_for(result).filter(|_| has_run);
-        Finding {
-            result,
-            is_expected: self.is_expected(result),
-            repeat: self.repeat(id),
-            bad: has_run.then(|| run::draw(&format!("The run of {id}"), &result.evidence)),
-            good: good.map(|transcript| run::draw("A good sign-in", transcript)),
-        }
+    /// The diagram of the run of a check.
+    fn diagram(&self, result: &CheckResult) -> String {
+        run::draw(&format!("The run of {}", result.check.id), &result.evidence)
+    }
+
+    /// The diagram of the good sign-in to compare that with.
+    fn good_diagram(&self, result: &CheckResult) -> Option<String> {
+        let good = self.good_for(result)?;
+        Some(run::draw("A good sign-in", good))
     }
 
     /// The number of checks with each verdict, without those of which there is none.

@@ -9,10 +9,7 @@ use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
 
 fn check(id: &str) -> &'static Check {
-    let mut checks = catalogue::checks().iter();
-    checks
-        .find(|it| it.id == id)
-        .expect("a check of the catalogue")
+    catalogue::check(id).expect("a check of the catalogue")
 }
 
 fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
