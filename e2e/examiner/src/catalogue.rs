@@ -248,14 +248,11 @@ mod tests {
         let (source, place) = law.split_once(' ').unwrap_or_default();
         match source {
             "SPEC" => SECTIONS.iter().any(|(section, rules)| {
-                let rule = place
-                    .strip_prefix(section)
-                    .map(|rest| rest.strip_prefix(", "));
-                rule.is_some_and(|rule| match rule {
-                    None => place == *section,
-                    Some(rule) => (1..=*rules)
-                        .any(|number| rule.trim_start_matches("rule ") == number.to_string()),
-                })
+                let is_rule = |rule: usize| {
+                    place == format!("{section}, {rule}")
+                        || place == format!("{section}, rule {rule}")
+                };
+                place == *section || (1..=*rules).any(is_rule)
             }),
             "THREATS" => include_str!("../../THREATS.md").contains(&format!("\n**{place}** ")),
             "RULE" => contract::rules::Rule::ALL.iter().any(|it| it.id() == place),

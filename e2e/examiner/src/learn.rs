@@ -115,11 +115,11 @@ pub(crate) async fn learn(
 
     if let Err(stop) = signed_in::find_person(testbed, hints, &mut app).await {
         app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, &app).await;
-        if !app.has_strict_cookie
-            || signed_in::find_person(testbed, hints, &mut app)
+        let is_found = app.has_strict_cookie
+            && signed_in::find_person(testbed, hints, &mut app)
                 .await
-                .is_err()
-        {
+                .is_ok();
+        if !is_found {
             return Err(stop);
         }
         found(

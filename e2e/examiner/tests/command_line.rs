@@ -139,8 +139,8 @@ fn init_takes_the_steps_of_a_page_with_scripts() {
 #[derive(Clone)]
 struct Examine {
     folder: Arc<TempDir>,
-    init: bool,
-    flags: Vec<String>,
+    arguments: Vec<String>,
+    /// The command of the app, after `--`.
     command: Vec<String>,
 }
 
@@ -165,8 +165,7 @@ impl Examine {
     fn nothing() -> Self {
         Self {
             folder: Arc::new(TempDir::new().unwrap()),
-            init: false,
-            flags: Vec::new(),
+            arguments: Vec::new(),
             command: Vec::new(),
         }
     }
@@ -185,14 +184,15 @@ impl Examine {
     fn command(command: Vec<String>) -> Self {
         let start = format!("http://localhost:{}/", free_port());
         Self {
-            flags: vec![start],
+            arguments: vec![start],
             command,
             ..Self::nothing()
         }
     }
 
     fn flags(mut self, flags: &[&str]) -> Self {
-        self.flags.extend(flags.iter().map(|&flag| flag.to_owned()));
+        let flags = flags.iter().map(|&flag| flag.to_owned());
+        self.arguments.extend(flags);
         self
     }
 
@@ -202,18 +202,18 @@ impl Examine {
     }
 
     /// `examine init` for the same app.
-    fn init(self) -> Self {
-        Self { init: true, ..self }
+    fn init(mut self) -> Self {
+        self.arguments.insert(0, "init".to_owned());
+        self
     }
 
     /// `examine` in the folder of an `examine init`, by the file that it wrote.
     fn examine_by_file(&self, id: &str) -> Self {
-        Self {
-            init: false,
-            flags: vec!["--only".to_owned(), id.to_owned()],
-            command: Vec::new(),
+        let here = Self {
             folder: self.folder.clone(),
-        }
+            ..Self::nothing()
+        };
+        here.only(id)
     }
 
     fn read(&self, file: &str) -> String {
@@ -223,10 +223,7 @@ impl Examine {
     fn run(&self) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_examine"));
         command.current_dir(self.folder.path()).stdin(Stdio::null());
-        if self.init {
-            command.arg("init");
-        }
-        command.args(&self.flags);
+        command.args(&self.arguments);
         if !self.command.is_empty() {
             command.arg("--").args(&self.command);
         }

@@ -134,9 +134,9 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
         let fields: Vec<_> = pairs
             .map(|(name, value)| (name.clone(), fill(value, &values)))
             .collect();
-        attempts.extend(ParameterPlace::ALL.map(|place| Attempt {
+        attempts.extend(PLACES.map(|(place, words)| Attempt {
             victim: &victim.person,
-            what: format!("{} {}", group.name, place.as_str()),
+            what: format!("{} {words}", group.name),
             place,
             fields: fields.clone(),
         }));
@@ -178,18 +178,13 @@ enum ParameterPlace {
     Headers,
 }
 
-impl ParameterPlace {
-    const ALL: [Self; 4] = [Self::Query, Self::Body, Self::Form, Self::Headers];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Query => "in the query",
-            Self::Body => "in a body",
-            Self::Form => "in a form",
-            Self::Headers => "in headers",
-        }
-    }
-}
+/// Every place, in words.
+const PLACES: [(ParameterPlace, &str); 4] = [
+    (ParameterPlace::Query, "in the query"),
+    (ParameterPlace::Body, "in a body"),
+    (ParameterPlace::Form, "in a form"),
+    (ParameterPlace::Headers, "in headers"),
+];
 
 /// An attempt to be the victim by parameters of the callback.
 struct Attempt<'v> {

@@ -129,25 +129,20 @@ fn has_display() -> bool {
 }
 
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
-    for id in ids {
-        if catalogue::check(id).is_none() {
-            let all = catalogue::checks().iter().map(|check| check.id.as_str());
-            let likeness = |its: &str| strsim::jaro(its, id);
-            let nearest = all
-                .clone()
-                .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            return Err(match nearest.filter(|its| likeness(its) > 0.75) {
-                Some(nearest) => {
-                    format!("{place}: there is no check {id}; the nearest is {nearest}")
-                }
-                None => format!(
-                    "{place}: there is no check {id}; there are {}",
-                    all.collect::<Vec<_>>().join(", ")
-                ),
-            });
+    let Some(id) = ids.iter().find(|id| catalogue::check(id).is_none()) else {
+        return Ok(());
+    };
+    let all = catalogue::checks().iter().map(|check| check.id.as_str());
+    let likeness = |its: &str| strsim::jaro(its, id);
+    let by_likeness = |a: &&str, b: &&str| likeness(a).total_cmp(&likeness(b));
+    let nearest = all.clone().max_by(by_likeness);
+    Err(match nearest.filter(|its| likeness(its) > 0.75) {
+        Some(nearest) => format!("{place}: there is no check {id}; the nearest is {nearest}"),
+        None => {
+            let all = all.collect::<Vec<_>>().join(", ");
+            format!("{place}: there is no check {id}; there are {all}")
         }
-    }
-    Ok(())
+    })
 }
 
 /// The app, and the way to sign in and out of it.

@@ -1,6 +1,6 @@
 //! The testbeds that work on the checks at once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener};
 use std::panic::AssertUnwindSafe;
@@ -180,10 +180,8 @@ fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
     let here = crate::browser::origin(start);
     let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
     let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
-    let mut all: Vec<_> = configured.chain(learnt).collect();
-    all.sort();
-    all.dedup();
-    all
+    let all: BTreeSet<_> = configured.chain(learnt).collect();
+    all.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -223,6 +223,9 @@ impl Report {
 #[template(path = "junit.xml")]
 struct JUnit<'a> {
     report: &'a Report,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
     cases: Vec<(&'a CheckResult, Case)>,
 }
 
@@ -241,9 +244,17 @@ impl Report {
     /// The report as JUnit's XML.
     pub fn junit(&self) -> String {
         let cases = self.results.iter().map(|it| (it, self.case(it)));
+        let cases: Vec<_> = cases.collect();
+        let count = |wanted: &[Case]| {
+            let cases = cases.iter().filter(|(_, case)| wanted.contains(case));
+            cases.count()
+        };
         let junit = JUnit {
             report: self,
-            cases: cases.collect(),
+            failures: count(&[Case::Failed, Case::UnexpectedPass]),
+            errors: count(&[Case::Error]),
+            skipped: count(&[Case::Skipped]),
+            cases,
         };
         junit.render().unwrap_or_else(|error| error.to_string())
     }
@@ -257,25 +268,6 @@ impl Report {
             | (Verdict::NotTested | Verdict::NotApplicable, _) => Case::Skipped,
             (Verdict::Harness, _) => Case::Error,
         }
-    }
-}
-
-impl JUnit<'_> {
-    fn count(&self, wanted: &[Case]) -> usize {
-        let cases = self.cases.iter();
-        cases.filter(|(_, case)| wanted.contains(case)).count()
-    }
-
-    fn failures(&self) -> usize {
-        self.count(&[Case::Failed, Case::UnexpectedPass])
-    }
-
-    fn errors(&self) -> usize {
-        self.count(&[Case::Error])
-    }
-
-    fn skipped(&self) -> usize {
-        self.count(&[Case::Skipped])
     }
 }
 
