@@ -3,10 +3,11 @@
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, Command};
@@ -73,6 +74,30 @@ pub struct Printed {
     end: Vec<u8>,
     /// The number of bytes before the end, which are not kept.
     pub dropped: usize,
+}
+
+/// Runs `command` without input to its end, and kills it if that is not within `limit`.
+///
+/// # Errors
+///
+/// If it cannot be started.
+pub fn output_within(
+    mut command: std::process::Command,
+    limit: Duration,
+) -> io::Result<std::process::Output> {
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let program = command.spawn()?;
+    let id = Pid::from_child(&program);
+    let (in_time, over) = channel::<()>();
+    std::thread::spawn(move || {
+        if over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(id, Signal::KILL);
+        }
+    });
+    let output = program.wait_with_output();
+    drop(in_time);
+    output
 }
 
 impl Printed {
@@ -312,6 +337,14 @@ mod tests {
         assert!(printed.text().ends_with("the last login"));
         assert_eq!(printed.text().len(), MAX_OUTPUT_BYTES);
         assert_eq!(printed.total(), 2 * MAX_OUTPUT_BYTES + 14);
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed() {
+        let mut sleep = std::process::Command::new("sleep");
+        sleep.arg("60");
+        let output = output_within(sleep, Duration::from_millis(50)).unwrap();
+        assert_eq!(output.status.code(), None);
     }
 
     #[tokio::test]

@@ -16,8 +16,8 @@ use testkit::openapi;
 use url::Url;
 
 use crate::RunError;
-use crate::model::{Answer, Failure, Step};
 use crate::history::{Outcome, User};
+use crate::model::{Answer, Failure, Step};
 
 /// The public address of the brokers; nothing listens there.
 pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
@@ -193,6 +193,11 @@ impl Response {
         ))
     }
 
+    /// Whether it takes the browser to a provider.
+    pub(crate) fn leads_to_provider(&self) -> bool {
+        self.status == 303 && self.redirect() == Some(Answer::ToProvider)
+    }
+
     /// The handoff code that it takes to the callback.
     pub(crate) fn code(&self) -> Option<String> {
         parameter(&self.location, "code")
@@ -277,7 +282,8 @@ fn failure(name: &str) -> Option<Failure> {
 /// callback.
 fn where_a_browser_arrives(location: String) -> String {
     let is_return = Url::parse(&location).is_ok_and(|url| url.path() == "/return");
-    let over_return = is_return && parameter(&location, "redirect_uri").as_deref() == Some(CALLBACK);
+    let over_return =
+        is_return && parameter(&location, "redirect_uri").as_deref() == Some(CALLBACK);
     match location.strip_suffix('#') {
         Some(_) if over_return => CALLBACK.to_owned(),
         Some(bare) => bare.to_owned(),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use agent::time::pause;
 use broker::store::fail_points::FailPoint;
 use clap::Args;
 use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -221,16 +222,12 @@ impl Run {
         Ok(())
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "waits for another process, which no clock of ours moves"
-    )]
     async fn wait_until_ready(&self, broker: &str) -> Result<(), RunError> {
         for _ in 0..1_000 {
             if self.recorder.client.is_ready(broker).await {
                 return Ok(());
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            pause(Duration::from_millis(10)).await;
         }
         Err("the broker is not ready again".into())
     }

@@ -10,9 +10,9 @@ use crate::RunError;
 use crate::client::{BASE_URL, CONSUMER, Request, Response};
 use crate::history::{Flow, History};
 use crate::model::{Project, Provider, Step, Visitor, Wrong};
-use crate::provider::SignIn;
+use crate::provider::{Providers, Script, SignIn};
 use crate::random::Random;
-use crate::recorder::{Call, Recorded};
+use crate::recorder::{Call, Recorded, Recorder};
 
 /// The key of a clean login is that of its first login.
 const KEY: u8 = 1;
@@ -223,6 +223,30 @@ impl Login {
         recorded.response
     }
 
+    /// Sends the browser of `visit` to its provider, where `script` is played, and adds the
+    /// sign-in. Returns the broker's callback, with the provider's answer.
+    pub(crate) async fn sign_in(
+        &mut self,
+        providers: &Providers,
+        recorder: &Recorder,
+        visit: &UpstreamVisit,
+        script: Script,
+    ) -> Result<String, RunError> {
+        let provider = self.history.provider;
+        let sign_in = providers
+            .sign_in(
+                recorder,
+                visit.upstream_login,
+                &visit.provider_url,
+                provider,
+                script,
+            )
+            .await?;
+        let callback_url = sign_in.callback_url.clone();
+        self.record_sign_in(sign_in);
+        Ok(callback_url)
+    }
+
     /// Adds a sign-in at the provider.
     pub(crate) fn record_sign_in(&mut self, sign_in: SignIn) {
         let number = sign_in.upstream_login();
@@ -282,11 +306,10 @@ impl UpstreamVisit {
         else {
             return None;
         };
-        let is_elsewhere = !response.location.starts_with(BASE_URL);
         let mut browser = browser.clone();
         let broker = Url::parse(BASE_URL).ok()?;
         browser.cookies.receive(&response.headers, &broker);
-        (response.status == 303 && is_elsewhere).then(|| Self {
+        response.leads_to_provider().then(|| Self {
             upstream_login,
             browser,
             provider_url: response.location.clone(),

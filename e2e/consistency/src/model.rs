@@ -19,7 +19,8 @@ mod step;
 
 pub use interval::{Choices, Interval};
 pub use state::{
-    Code, Commit, Commits, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token, UpstreamLogin,
+    Code, Commit, Commits, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token,
+    UpstreamLogin,
 };
 pub use step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 

@@ -9,8 +9,8 @@ use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::RunError;
 use crate::client::Request;
-use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::history::{Operation, Outcome, User};
+use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::random::Random;
 use crate::recorder::Recorder;
 

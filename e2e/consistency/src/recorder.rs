@@ -1,14 +1,15 @@
 //! Sends calls to brokers and records them as operations.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use agent::time::Stopwatch;
 use broker::clock::Clock;
 use tokio::sync::{RwLock, watch};
 
 use crate::RunError;
 use crate::client::{Client, Request, Response};
-use crate::model::{Interval, Step};
 use crate::history::{Operation, Outcome};
+use crate::model::{Interval, Step};
 
 /// The clocks by which operations are recorded, and the client that sends them.
 pub(crate) struct Recorder {
@@ -17,7 +18,8 @@ pub(crate) struct Recorder {
     pub(crate) clock: Clock,
     /// Held for reading during a call, for writing while the clock is moved.
     pub(crate) clock_moves: RwLock<()>,
-    begin: Instant,
+    /// Operations are ordered by a clock that never jumps.
+    begin: Stopwatch,
 }
 
 /// A broker of the cluster, as clients reach it.
@@ -70,16 +72,12 @@ impl Endpoint {
 }
 
 impl Recorder {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "operations are ordered by a clock that never jumps"
-    )]
     pub(crate) fn new(clock: Clock) -> Result<Self, RunError> {
         Ok(Self {
             client: Client::new()?,
             clock,
             clock_moves: RwLock::default(),
-            begin: Instant::now(),
+            begin: Stopwatch::start(),
         })
     }
 
@@ -125,10 +123,6 @@ impl Recorder {
         (operation, result)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "operations are ordered by a clock that never jumps"
-    )]
     pub(crate) fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use agent::time::pause;
 use clap::Args;
 use tokio::task::JoinSet;
 
@@ -234,12 +235,4 @@ impl Observer {
             context.is_over.store(true, Ordering::Relaxed);
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the length of a run is counted in real time"
-)]
-async fn pause(duration: Duration) {
-    tokio::time::sleep(duration).await;
 }

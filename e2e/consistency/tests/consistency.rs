@@ -1,10 +1,10 @@
 //! Single use under races, crashes and a soak: `consistency` on fewer histories, kills
 //! and logins than its long runs. Brokers are processes of their own.
 
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::process::{Command, Output};
 use std::time::Duration;
 
+use agent::program::output_within;
 use serde_json::Value;
 
 /// No run in this suite takes this long, even on a busy machine.
@@ -29,28 +29,9 @@ fn report_of(arguments: &[&str]) -> String {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    let program = Command::new(env!("CARGO_BIN_EXE_consistency"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program under test starts");
-    let _in_time = deadline(program.id());
-    program.wait_with_output().expect("it ends")
-}
-
-/// Kills a program that does not end in time, so that its test fails instead of
-/// waiting. Dropping the result cancels that.
-fn deadline(process_id: u32) -> Sender<()> {
-    let (in_time, over) = channel();
-    std::thread::spawn(move || {
-        if over.recv_timeout(TIMEOUT) == Err(RecvTimeoutError::Timeout) {
-            let kill = format!("kill -KILL {process_id}");
-            let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
-        }
-    });
-    in_time
+    let mut program = Command::new(env!("CARGO_BIN_EXE_consistency"));
+    program.args(arguments);
+    output_within(program, TIMEOUT).expect("the program under test starts")
 }
 
 // Threats: A8, A29, L1.

@@ -19,7 +19,7 @@
 //! ```
 
 mod forms;
-mod log;
+pub mod log;
 mod response;
 mod shape;
 

@@ -25,8 +25,9 @@ pub mod fuzz;
 pub mod http;
 pub mod leak_check;
 pub mod login;
-pub mod logs;
 pub mod openapi;
 pub mod postgres;
 pub mod response;
 pub mod server;
+
+pub use leak_check::log as logs;

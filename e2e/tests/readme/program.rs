@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::json;
+use agent::control::Control;
+use agent::program::{Kills, Program};
 use stack::{Stack, StackSettings};
 use testkit::browser::{Browser, UNSERVED};
-use testkit::http::Http;
 use testkit::server::free_port;
-use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 /// The language of a backend.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +21,9 @@ pub(crate) enum Language {
 
 /// The capacity of each backend.
 pub(crate) const MAX_SESSIONS: usize = 3;
+
+/// The time in which a backend listens.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Language {
     pub(crate) const ALL: [Self; 3] = [Self::Python, Self::JavaScript, Self::Rust];
@@ -56,7 +58,7 @@ pub(crate) struct RunningBackend {
     pub(crate) here: String,
     pub(crate) browser: Browser,
     /// Ends with this value.
-    _process: Child,
+    _process: Program,
 }
 
 impl RunningBackend {
@@ -65,34 +67,28 @@ impl RunningBackend {
         let port = free_port();
         let here = format!("http://localhost:{port}");
         let callback = format!("{here}/callback");
-        let project = json!({ "name": "A small app", "redirect_uris": [callback] });
-        let control = Http::at(&stack.urls().control);
-        let project = control.post("/api/projects").json(&project).send().await;
-        let project = project.json();
-        let mut process = language.command();
-        let process = process
+        let control = Control::at(&stack.urls().control).unwrap();
+        let project = control.register("A small app", &[callback]).await.unwrap();
+        let mut command = language.command();
+        command
             .env("SIGNIN_BASE_URL", &stack.urls().broker)
-            .env("SIGNIN_CLIENT_ID", project["client_id"].as_str().unwrap())
-            .env(
-                "SIGNIN_CLIENT_SECRET",
-                project["client_secret"].as_str().unwrap(),
-            )
+            .env("SIGNIN_CLIENT_ID", project.client_id)
+            .env("SIGNIN_CLIENT_SECRET", project.client_secret)
             .env("CONSUMER_BASE_URL", &here)
             .env("PORT", port.to_string())
             .env("MAX_SESSIONS", MAX_SESSIONS.to_string())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn();
-        let started = process.unwrap_or_else(|error| {
+            .stderr(Stdio::null());
+        let mut process = Program::start(command, Kills::Process).unwrap_or_else(|error| {
             panic!("{language:?}: `just test-examples` prepares it: {error}")
         });
-        wait_for(port, language).await;
+        let listens = process.listens_at("localhost", port, START_TIMEOUT).await;
+        listens.unwrap_or_else(|reason| panic!("{language:?}: {reason:?}"));
         Self {
             stack,
             browser: Browser::new().on_page(&format!("{here}/")),
             here,
-            _process: started,
+            _process: process,
         }
     }
 
@@ -134,19 +130,4 @@ impl RunningBackend {
 
 fn text(body: Vec<u8>) -> String {
     String::from_utf8(body).unwrap()
-}
-
-/// Waits until the process listens.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "nothing else tells when another process listens"
-)]
-async fn wait_for(port: u16, language: Language) {
-    for _ in 0..1_500 {
-        if TcpStream::connect(("localhost", port)).await.is_ok() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{language:?}: it does not listen");
 }

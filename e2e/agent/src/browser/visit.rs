@@ -138,7 +138,6 @@ impl Visit {
         for (name, value) in &self.headers {
             if value.is_empty() {
                 headers.remove(*name);
-            // As bytes: a cookie may have a name beyond ASCII.
             } else if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
                 headers.insert(HeaderName::from_static(name), value);
             }
@@ -155,7 +154,8 @@ impl Visit {
             is_document,
             is_visit: is_document && self.method.is_safe(),
         });
-        HeaderValue::from_str(&header?).ok()
+        // As bytes: a cookie may have a name beyond ASCII.
+        HeaderValue::from_bytes(header?.as_bytes()).ok()
     }
 
     /// The media type and the text of the body, if there is one.

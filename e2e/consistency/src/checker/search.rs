@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::history::History;
+use crate::history::{History, Operation, Outcome};
 use crate::model::{Answer, Begun, Choices, Commit, Commits, Model, Rest, Step};
-use crate::history::{Operation, Outcome};
 
 /// A search that takes more than this has lost its way; a login needs a few hundred.
 const MAX_STATES: usize = 200_000;

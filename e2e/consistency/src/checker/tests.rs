@@ -8,8 +8,6 @@ use fixture::*;
 use crate::history::{Flow, History, Operation, Outage, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Failure, Project, Step, Wrong};
 
-
-
 #[test]
 fn a_login_that_went_well_is_explained_in_both_flows() {
     let ends = [read(Answer::Succeeded(ada())), read(Answer::Refused)];

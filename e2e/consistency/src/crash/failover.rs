@@ -10,12 +10,12 @@ use testkit::postgres::pair::{Pair, Replication};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, block_in_place};
 
+use super::load::CutLogin;
+use super::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
 use crate::RunError;
 use crate::cluster::{Cluster, Database, Engine, Logging};
 use crate::random::Random;
 use crate::report::{bar, broker_count, duration};
-use super::load::CutLogin;
-use super::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
 
 /// The answers that users get from the promoted server before the load ends.
 const ANSWERS_AFTERWARDS: u64 = 100;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use agent::time::pause;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::RunError;
 use crate::client::Response;
 use crate::history::{Flow, Outcome};
-use crate::login::{Browser, Login, Started, UpstreamVisit, self};
+use crate::login::{self, Browser, Login, Started, UpstreamVisit};
 use crate::model::{Answer, Provider};
 use crate::provider::{Providers, Script};
 use crate::random::Random;
@@ -149,14 +150,10 @@ impl CutLogin {
     }
 
     /// Waits a little after an error page, as a user does.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "waits for another process, which no clock of ours moves"
-    )]
     async fn pause_if_unanswered(&self) {
         let last = self.login.history.operations.last();
         if last.is_some_and(|it| !it.is_definite()) {
-            tokio::time::sleep(PAUSE).await;
+            pause(PAUSE).await;
         }
     }
 
@@ -230,19 +227,9 @@ impl CutLogin {
         let Some(visit) = &self.visit else {
             return Ok(());
         };
-        let provider = self.login.history.provider;
-        let script = Script::plain(provider, random);
-        let sign_in = providers
-            .sign_in(
-                recorder,
-                visit.upstream_login,
-                &visit.provider_url,
-                provider,
-                script,
-            )
-            .await?;
-        self.callback_url = Some(sign_in.callback_url.clone());
-        self.login.record_sign_in(sign_in);
+        let script = Script::plain(self.login.history.provider, random);
+        let signed_in = self.login.sign_in(providers, recorder, visit, script);
+        self.callback_url = Some(signed_in.await?);
         Ok(())
     }
 

@@ -1,6 +1,9 @@
 //! The steps of the two flows: the clean callback, and the legacy authorization.
 
-use super::{Answer, Begun, Choices, Code, Commit, Interval, Login, LoginOutcome, Model, Progress, Project, Purpose, Rest, Token, UpstreamLogin, Visitor, Wrong};
+use super::{
+    Answer, Begun, Choices, Code, Commit, Interval, Login, LoginOutcome, Model, Progress, Project,
+    Purpose, Rest, Token, UpstreamLogin, Visitor, Wrong,
+};
 
 impl Model {
     /// A key is taken for 600 s from the start of its login, consumed or not, in any

@@ -1,8 +1,6 @@
 //! Times that are known within bounds, and the questions about them that have more than
 //! one answer.
 
-
-
 /// A moment on the broker's clock, in milliseconds: no earlier than the one bound, no
 /// later than the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

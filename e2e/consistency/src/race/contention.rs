@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use agent::time::pause;
 use rocket::futures::future::{join, join_all};
 
 use crate::RunError;
@@ -112,9 +113,7 @@ impl Arena {
         let Some(visit) = self.race_for_binding(played, &started, random).await else {
             return Ok(None);
         };
-        let Some(callback_url) = self.sign_in(played, &visit, random).await? else {
-            return Ok(None);
-        };
+        let callback_url = self.sign_in(played, &visit, random).await?;
         let read = played.login.read();
         let reads = vec![read.clone(); self.clients];
         let deliveries = vec![visit.deliver(&callback_url); 2];
@@ -164,9 +163,7 @@ impl Arena {
         let Some(visit) = visit else {
             return Ok(None);
         };
-        let Some(callback_url) = self.sign_in(played, &visit, random).await? else {
-            return Ok(None);
-        };
+        let callback_url = self.sign_in(played, &visit, random).await?;
         let deliveries = vec![visit.deliver(&callback_url); self.clients];
         let responses = self
             .race(played, Contended::UpstreamLogin, &deliveries, random)
@@ -228,22 +225,12 @@ impl Arena {
         played: &mut Played,
         visit: &UpstreamVisit,
         random: &mut Random,
-    ) -> Result<Option<String>, RunError> {
-        let provider = played.login.history.provider;
-        let script = Script::plain(provider, random);
-        let sign_in = self
-            .providers
-            .sign_in(
-                &self.recorder,
-                visit.upstream_login,
-                &visit.provider_url,
-                provider,
-                script,
-            )
-            .await?;
-        let callback_url = sign_in.callback_url.clone();
-        played.login.record_sign_in(sign_in);
-        Ok(Some(callback_url))
+    ) -> Result<String, RunError> {
+        let script = Script::plain(played.login.history.provider, random);
+        let login = &mut played.login;
+        login
+            .sign_in(&self.providers, &self.recorder, visit, script)
+            .await
     }
 
     /// Every client sends one of `calls`, at about the same time.
@@ -278,13 +265,10 @@ impl Arena {
         join_all(calls).await
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "clients that come a little later are what makes a race"
-    )]
+    /// Clients that come a little later are what makes a race.
     async fn perform_after(&self, delay: Duration, endpoint: &Endpoint, call: &Call) -> Recorded {
         if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
+            pause(delay).await;
         }
         self.recorder.perform(endpoint, call).await
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agent::time::within;
 use reqwest::Method;
 use tokio::sync::watch;
 
@@ -16,8 +17,7 @@ use crate::audit_log::AuditLog;
 use crate::checker;
 use crate::client::Response;
 use crate::cluster::Cluster;
-use crate::history::History;
-use crate::history::Operation;
+use crate::history::{History, Operation};
 use crate::provider::Providers;
 use crate::random::Random;
 use crate::recorder::{Endpoint, Recorder};
@@ -99,7 +99,8 @@ impl Context {
         if history.operations.iter().any(|it| !it.is_definite()) {
             request_ids.extend(self.later_requests().await);
         }
-        if !in_time(self.audit_log.wait_for(&request_ids)).await {
+        let logged = within(LOG_TIMEOUT, self.audit_log.wait_for(&request_ids)).await;
+        if logged.is_none() {
             self.report("an answer is not in the log", Some(&history));
         }
         history.audit = Some(self.audit_log.take(&history.login_id));
@@ -203,12 +204,4 @@ impl Context {
     fn brokers(&self) -> MutexGuard<'_, Vec<(SocketAddr, u32)>> {
         self.brokers.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "waits for another process, which no clock of ours moves"
-)]
-async fn in_time(known: impl Future<Output = ()>) -> bool {
-    tokio::time::timeout(LOG_TIMEOUT, known).await.is_ok()
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use agent::time::pause;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
@@ -148,10 +149,6 @@ fn body(random: &mut Random) -> Value {
 
 /// Announces a body and sends a part of it; then `pauses` blanks, one after each pause,
 /// and then nothing. It goes to the broker itself, for a proxy reads bodies.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a client that is slow in real time"
-)]
 async fn drip(context: &Context, random: &mut Random, pauses: usize) -> std::io::Result<()> {
     let address = context.address(random.below(context.endpoints.len()));
     let mut connection = TcpStream::connect(address).await?;
@@ -161,7 +158,7 @@ async fn drip(context: &Context, random: &mut Random, pauses: usize) -> std::io:
     let sent = head.len() - cut;
     connection.write_all(&head.as_bytes()[..sent]).await?;
     for _ in 0..pauses {
-        tokio::time::sleep(PAUSE).await;
+        pause(PAUSE).await;
         connection.write_all(b" ").await?;
     }
     if pauses > 0 {

@@ -4,18 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::time::pause;
 use rocket::futures::future::join_all;
 
+use super::context::Context;
+use super::hostile;
 use crate::RunError;
 use crate::client::Response;
 use crate::history::Outcome;
-use crate::login::{Browser, Login, Started, UpstreamVisit, self};
+use crate::login::{self, Browser, Login, Started, UpstreamVisit};
 use crate::model::{Answer, Provider};
 use crate::provider::Script;
 use crate::random::Random;
 use crate::recorder::Call;
-use super::context::Context;
-use super::hostile;
 
 /// The number of times that a call without an answer is tried.
 const TRIES: usize = 6;
@@ -169,14 +170,10 @@ impl<'a> User<'a> {
     }
 
     /// Some take their time, and much may happen meanwhile.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "users who are slow, while brokers come and go"
-    )]
     async fn think(&mut self) {
         if self.random.one_in(20) {
             let ms = 50 + self.random.below(1_500) as u64;
-            tokio::time::sleep(Duration::from_millis(ms)).await;
+            pause(Duration::from_millis(ms)).await;
         }
     }
 

@@ -9,8 +9,7 @@ use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use proptest_state_machine::ReferenceStateMachine;
 
 use crate::histories::edges;
-use crate::script::{Line, Moment};
-use crate::script::TimedModel;
+use crate::script::{Line, Moment, TimedModel};
 
 const MOST_LOGINS: usize = 4;
 const PROJECTS: [Project; 2] = [Project::A, Project::B];

@@ -7,8 +7,7 @@ use consistency::model::{Answer, Ending, Failure, Project, Step, Visitor, Wrong}
 use mock_upstream::{Misbehaviour, Next, User};
 
 use crate::fixture::{Fixture, second_callback, unregistered};
-use crate::script::Line;
-use crate::script::TimedModel;
+use crate::script::{Line, TimedModel};
 use testkit::backend::{Backend, LegacyLogin};
 use testkit::browser::Browser;
 use testkit::fresh;

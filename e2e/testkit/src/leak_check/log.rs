@@ -1,4 +1,4 @@
-//! Watches the log of a process that runs tests.
+//! Watches the log of a process that runs tests, and keeps it for those that ask.
 //!
 //! A line of the log cannot fail the test that caused it: it may be written by
 //! another thread, and a panic inside the log would be caught by a server. So the
@@ -7,7 +7,7 @@
 use std::io::{self, Write as _};
 use std::panic::{self, PanicHookInfo};
 use std::process;
-use std::sync::Once;
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
 use tracing::subscriber::with_default;
@@ -28,6 +28,9 @@ const IN_A_TEST: [&str; 2] = ["tests/", "testkit/src/"];
 
 static WATCHING: Once = Once::new();
 
+/// Every line that this process logs, once [`listen`] was called.
+static LINES: LazyLock<Mutex<String>> = LazyLock::new(Mutex::default);
+
 /// Watches every line that this process logs from now on, at every level, and every
 /// panic but those of the tests. The first one that holds a secret ends the process.
 ///
@@ -47,6 +50,29 @@ pub fn watch_log_and(keep: fn(&str)) {
         let set = tracing::subscriber::set_global_default(watcher(keep));
         set.expect("there is no other log subscriber");
     });
+}
+
+/// Starts to collect the log. Every fixture calls it; the first call counts.
+pub fn listen() {
+    watch_log_and(|line| lines().push_str(line));
+}
+
+/// The log so far.
+pub fn text() -> String {
+    lines().clone()
+}
+
+/// The logged lines that contain all of `words`.
+pub fn lines_with(words: &[&str]) -> Vec<String> {
+    text()
+        .lines()
+        .filter(|line| words.iter().all(|word| line.contains(word)))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+fn lines() -> MutexGuard<'static, String> {
+    LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `work` with a log that is watched and not kept: there would be very much of it,

@@ -1,9 +1,8 @@
 //! False and true histories, made of operations.
 
 use super::super::check;
-use crate::history::{AuditRecord, Flow, History};
+use crate::history::{AuditRecord, Flow, History, Operation, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Visitor};
-use crate::history::{Operation, Outcome, User};
 
 pub(super) const SECOND_MS: i64 = 1_000;
 pub(super) const LOGIN_LIFETIME_MS: i64 = 600_000;
