@@ -224,25 +224,26 @@ mod tests {
     use super::*;
     use crate::browser::tests::{answering, plain_browser};
 
-    fn at(origin: &Url) -> Url {
-        origin.join("/.well-known/examine-permission").unwrap()
+    /// Whether a site that answers so permits an examination.
+    async fn is_permitted(answer: fn(&str) -> &'static str) -> bool {
+        let site = answering(answer).await;
+        let permission = site.origin.join("/.well-known/examine-permission").unwrap();
+        permits(&mut plain_browser(), &permission).await
     }
 
     #[tokio::test]
     async fn a_host_permits_an_examination_only_at_that_very_address() {
-        let mut browser = plain_browser();
         let answer = |path: &str| match path {
-            "/.well-known/examine-permission" => "200 OK".to_owned(),
-            _ => "404 Not Found".to_owned(),
+            "/.well-known/examine-permission" => "200 OK",
+            _ => "404 Not Found",
         };
-        assert!(permits(&mut browser, &at(&answering(answer).await)).await);
-        let catch_all = answering(|_: &str| "200 OK".to_owned()).await;
-        assert!(!permits(&mut browser, &at(&catch_all)).await);
+        assert!(is_permitted(answer).await);
+        assert!(!is_permitted(|_| "200 OK").await);
         let redirect = |path: &str| match path {
-            "/.well-known/examine-permission" => "303 See Other\r\nLocation: /home".to_owned(),
-            "/home" => "200 OK".to_owned(),
-            _ => "404 Not Found".to_owned(),
+            "/.well-known/examine-permission" => "303 See Other\r\nLocation: /home",
+            "/home" => "200 OK",
+            _ => "404 Not Found",
         };
-        assert!(!permits(&mut browser, &at(&answering(redirect).await)).await);
+        assert!(!is_permitted(redirect).await);
     }
 }

@@ -319,16 +319,14 @@ fn environment(
     start: &Url,
 ) -> Vec<(String, String)> {
     let port = start.port_or_known_default().unwrap_or(80);
-    let pairs = [
+    [
         ("SIGNIN_BASE_URL", addresses.broker.clone()),
         ("SIGNIN_CLIENT_ID", project.client_id.clone()),
         ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
         ("CONSUMER_BASE_URL", origin(start)),
         ("PORT", port.to_string()),
         ("KIT_CLOCK_URL", format!("{}/api/clock", control.url())),
-    ];
-    let pairs = pairs.into_iter();
-    pairs
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
 }

@@ -91,10 +91,9 @@ impl<'w> Trial<'w> {
                 Arrival::Page(next) => page = next,
             }
         }
+        let (path, status) = (page.url.path(), page.status);
         Err(Stop::not_testable(format!(
-            "the sign-in button led to {} (status {}) and not to the broker",
-            page.url.path(),
-            page.status
+            "the sign-in button led to {path} (status {status}) and not to the broker"
         )))
     }
 
@@ -195,10 +194,9 @@ impl<'w> Trial<'w> {
             }
         }
         if self.testbed.provider_at(&page.url).is_none() {
+            let (path, status) = (page.url.path(), page.status);
             return Err(Stop::not_testable(format!(
-                "the browser ended at {} (status {}) and not at the provider's page",
-                page.url.path(),
-                page.status
+                "the browser ended at {path} (status {status}) and not at the provider's page"
             )));
         }
         Ok(page)

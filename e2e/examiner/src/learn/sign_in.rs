@@ -97,26 +97,24 @@ impl Search<'_> {
 
     async fn press_hinted(&mut self, hints: &Hints, start: &Page) -> Result<(), String> {
         for (provider, step) in &hints.sign_in {
+            let control = step.describe();
             if step.on_page(start).is_none() {
+                let path = start.url.path();
                 return Err(format!(
-                    "sign_in.{provider}: {} finds nothing on {}: give a selector of a link, a button or a form there",
-                    step.describe(),
-                    start.url.path()
+                    "sign_in.{provider}: {control} finds nothing on {path}: give a selector of a link, a button or a form there"
                 ));
             }
             match self.press(std::slice::from_ref(step)).await? {
                 Pressed::Started(found) if found.way.provider != provider => {
+                    let other = found.way.provider;
                     return Err(format!(
-                        "sign_in.{provider}: {} starts a sign-in with {}",
-                        step.describe(),
-                        found.way.provider
+                        "sign_in.{provider}: {control} starts a sign-in with {other}"
                     ));
                 }
                 Pressed::Started(found) => self.add(found),
                 Pressed::Page(_) | Pressed::Nothing if self.refusal.is_none() => {
                     return Err(format!(
-                        "sign_in.{provider}: a press of {} does not reach the broker",
-                        step.describe()
+                        "sign_in.{provider}: a press of {control} does not reach the broker"
                     ));
                 }
                 Pressed::Page(_) | Pressed::Nothing => {}
