@@ -65,7 +65,7 @@ async fn in_first_testbed<T>(
     let testbed = tokio::select! {
         biased;
         () = &mut interruption => return Ok(None),
-        testbed = first_testbed(plan) => Arc::new(testbed?.with_chromium(&chromium)),
+        testbed = first_testbed(plan, &chromium) => Arc::new(testbed?),
     };
     let mut switched = Interactive::default();
     let done = tokio::select! {
@@ -82,7 +82,7 @@ async fn in_first_testbed<T>(
     done
 }
 
-async fn first_testbed(plan: &ExaminationPlan) -> Result<Testbed, String> {
+async fn first_testbed(plan: &ExaminationPlan, chromium: &Chromium) -> Result<Testbed, String> {
     // Before the app starts: what it writes then counts as well.
     let logs: Vec<_> = plan.log.iter().map(|it| LogFile::from_now(it)).collect();
     let testbed = if plan.command.is_empty() {
@@ -90,7 +90,7 @@ async fn first_testbed(plan: &ExaminationPlan) -> Result<Testbed, String> {
     } else {
         Testbed::launch(&plan.start, &plan.command, &plan.callbacks).await
     };
-    Ok(testbed?.with_logs(&logs))
+    Ok(testbed?.with(chromium, &logs))
 }
 
 async fn examine_in(

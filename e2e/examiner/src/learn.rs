@@ -69,11 +69,10 @@ pub(crate) async fn learn(
     let watch = Stopwatch::start();
     let start = start_page(testbed, &mut browser).await?;
     let latency = watch.elapsed();
-    let slow = if latency > SLOW {
-        let seconds = latency.as_secs_f64();
-        format!(", but only after {seconds:.1} s: the examination takes minutes")
-    } else {
-        String::new()
+    let seconds = latency.as_secs_f64();
+    let slow = match latency > SLOW {
+        true => format!(", but only after {seconds:.1} s: the examination takes minutes"),
+        false => String::new(),
     };
     let status = start.status;
     found(

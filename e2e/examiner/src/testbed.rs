@@ -136,14 +136,10 @@ impl Testbed {
         })
     }
 
-    /// The same testbed, with a real browser for the checks that need one.
-    pub(crate) fn with_chromium(mut self, chromium: &Chromium) -> Self {
+    /// The same testbed, with a real browser for the checks that need one, and with the app's
+    /// log files.
+    pub(crate) fn with(mut self, chromium: &Chromium, logs: &[LogFile]) -> Self {
         self.chromium = chromium.clone();
-        self
-    }
-
-    /// The same testbed, with the app's log files.
-    pub(crate) fn with_logs(mut self, logs: &[LogFile]) -> Self {
         self.logs = logs.to_vec();
         self
     }

@@ -89,21 +89,22 @@ pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
 
 /// `callback-head`: a HEAD or a prefetch, and then the visit.
 pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
-    type Change = fn(Visit) -> Visit;
-    let ways: [(&str, Change); 3] = [
-        ("a HEAD", |visit| visit.with_method(Method::HEAD)),
-        ("a prefetch", |visit| {
-            visit.with_header("sec-purpose", "prefetch")
-        }),
-        ("a prefetch with prerendering", |visit| {
-            visit.with_header("sec-purpose", "prefetch;prerender")
-        }),
+    let ways = [
+        ("a HEAD", Method::HEAD, ""),
+        ("a prefetch", Method::GET, "prefetch"),
+        (
+            "a prefetch with prerendering",
+            Method::GET,
+            "prefetch;prerender",
+        ),
     ];
-    for (way, change) in ways {
+    for (way, method, purpose) in ways {
         let mut ada = trial.user("browser A", "Ada");
         let callback = ada.up_to_callback().await?;
         let mark = trial.mark().await?;
-        ada.browser.send(&change(callback.clone())).await?;
+        let changed = callback.clone().with_method(method);
+        let changed = changed.with_header("sec-purpose", purpose);
+        ada.browser.send(&changed).await?;
         let calls = trial.calls(mark).await?;
         require(calls.is_empty(), || {
             let made: Vec<_> = calls.iter().map(Call::describe).collect();

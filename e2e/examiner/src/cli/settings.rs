@@ -205,7 +205,7 @@ impl AppSettings {
             flow: self.flow,
             hints: Hints {
                 whoami: self.whoami.clone().or(file.whoami),
-                sign_in: self.sign_in(file.sign_in)?,
+                sign_in: self.sign_in(&file.sign_in)?,
                 sign_out: sign_out
                     .map(|step| parse_step("sign_out", &step))
                     .transpose()?,
@@ -214,7 +214,7 @@ impl AppSettings {
         })
     }
 
-    fn sign_in(&self, file: BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
+    fn sign_in(&self, file: &BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
         let mut sign_in: Vec<(String, Step)> = Vec::new();
         let mut add = |place: &str, provider: &str, step: &str| -> Result<(), String> {
             let found = (provider_name(place, provider)?, parse_step(place, step)?);
@@ -222,7 +222,7 @@ impl AppSettings {
             sign_in.push(found);
             Ok(())
         };
-        for (provider, step) in &file {
+        for (provider, step) in file {
             add("sign_in", provider, step)?;
         }
         for flag in &self.sign_in {

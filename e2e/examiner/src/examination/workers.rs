@@ -42,15 +42,13 @@ const SLOW_APP_JOBS: usize = 12;
 /// The number of testbeds for an app that answers after `latency`.
 pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
     if plan.command.is_empty() {
-        1
-    } else {
-        let usual = if latency > SLOW {
-            SLOW_APP_JOBS
-        } else {
-            DEFAULT_JOBS
-        };
-        plan.jobs.unwrap_or(usual)
+        return 1;
     }
+    let usual = match latency > SLOW {
+        true => SLOW_APP_JOBS,
+        false => DEFAULT_JOBS,
+    };
+    plan.jobs.unwrap_or(usual)
 }
 
 /// Runs every check of `chosen`, and returns the results in the order of the catalogue.
@@ -79,7 +77,7 @@ pub(super) async fn run_all(
         workers.spawn(async move {
             // An app that takes no other port is examined in one testbed.
             if let Some(testbed) = another(&plan, &app).await {
-                let testbed = Arc::new(testbed.with_chromium(&chromium).with_logs(&logs));
+                let testbed = Arc::new(testbed.with(&chromium, &logs));
                 work(testbed.clone(), app, queue, sender).await;
                 testbed.stop().await;
             }
