@@ -1,14 +1,13 @@
-//! The app under examination, as far as the examiner has learnt it. Addresses are paths,
-//! because each testbed has the app at an address of its own.
+//! The app under examination, as far as the examiner has learnt it, and the steps of a
+//! person in it. Addresses are paths, because each testbed has the app at an address of its
+//! own; a step is found again on a later page, where a token or a hidden field may differ.
 
-mod step;
-
+use agent::url::path_and_query;
 use serde::Serialize;
 
+use crate::browser::{Control, Page, Visit, encode};
 use crate::calls::operation;
-
-pub(crate) use agent::url::path_and_query;
-pub(crate) use step::{Step, shown_target};
+use crate::verdict::Stop;
 
 /// A flow of the specification.
 #[derive(
@@ -53,7 +52,7 @@ pub(crate) struct SignInWay {
 }
 
 /// The app.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct App {
     pub(crate) ways: Vec<SignInWay>,
     /// The path of a page that shows who is signed in.
@@ -84,5 +83,266 @@ impl App {
     /// The first way of a flow.
     pub(crate) fn way(&self, flow: Flow) -> Option<&SignInWay> {
         self.ways.iter().find(|way| way.flow == flow)
+    }
+}
+
+/// A press, or a request, that leads from one page to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The first element that a CSS selector finds.
+    Css(String),
+    /// The control with this target: it is found again on a later page, whose hidden
+    /// fields may differ.
+    Target {
+        method: String,
+        path: String,
+        /// The field that the button adds.
+        field: Option<(String, String)>,
+    },
+    /// A request without a control, for pages whose scripts make it.
+    Request {
+        method: String,
+        path: String,
+        body: String,
+    },
+}
+
+impl Step {
+    /// The step that finds `control` again.
+    pub(crate) fn to(control: &Control) -> Self {
+        let target = control.target();
+        match control {
+            Control::Link(_) => Self::Target {
+                method: "GET".to_owned(),
+                path: path_and_query(&target),
+                field: None,
+            },
+            Control::Button(form, index) => Self::Target {
+                method: form.method.to_string(),
+                path: path_and_query(&target),
+                field: form.buttons.get(*index).and_then(|it| it.field.clone()),
+            },
+        }
+    }
+
+    /// The end of a check for whose step `page` has no control; `setting` names one.
+    pub(crate) fn missing_on(&self, page: &Page, setting: &str) -> Stop {
+        Stop::not_testable(format!(
+            "the page {} (status {}) has no {} any more: if it is another control now, name it with {setting}",
+            page.url.path(),
+            page.status,
+            self.describe()
+        ))
+    }
+
+    /// Whether the steps differ at most in tokens, which are new on each page.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.without_tokens() == other.without_tokens()
+    }
+
+    fn without_tokens(&self) -> Self {
+        let mut step = self.clone();
+        if let Self::Target { path, field, .. } = &mut step {
+            *path = target_without_tokens(path);
+            if let Some((_, value)) = field.as_mut().filter(|(_, value)| is_token(value)) {
+                value.clear();
+            }
+        }
+        step
+    }
+
+    /// The request that the step makes from `page`; none if the page lacks it.
+    pub(crate) fn on_page(&self, page: &Page) -> Option<Visit> {
+        match self {
+            Self::Css(css) => {
+                let found = page.find(css).ok()??;
+                Some(Visit::press(page, &found))
+            }
+            Self::Target { .. } => {
+                let controls = page.controls();
+                let mut found = controls.iter().filter(|it| Self::to(it).is_like(self));
+                let same = controls.iter().find(|it| Self::to(it) == *self);
+                Some(Visit::press(page, same.or_else(|| found.next())?))
+            }
+            Self::Request { method, path, body } => {
+                let target = page.url.join(path).ok()?;
+                let visit = Visit::typed(&target).by_page_of(page.url.as_str());
+                let visit = visit.with_method(method.parse().ok()?);
+                let is_json = body.starts_with('{');
+                let fields = || url::form_urlencoded::parse(body.as_bytes()).into_owned();
+                Some(Visit {
+                    fields: (method != "GET" && !is_json).then(|| fields().collect()),
+                    json: (method != "GET" && is_json).then(|| body.clone()),
+                    is_by_script: true,
+                    ..visit
+                })
+            }
+        }
+    }
+
+    /// The request that the step makes from a tab that was opened earlier: many pages hide
+    /// the sign-in from a user who is signed in.
+    pub(crate) fn in_another_tab(&self, page: &Page) -> Option<Visit> {
+        let Self::Target {
+            method,
+            path,
+            field,
+        } = self
+        else {
+            return None;
+        };
+        let body = field.as_slice().to_vec();
+        let request = Self::Request {
+            method: method.clone(),
+            path: path.clone(),
+            body: encode(&body),
+        };
+        request.on_page(page)
+    }
+
+    /// The step as the report shows it, without tokens.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Css(css) => format!("css:{css}"),
+            Self::Target {
+                method,
+                path,
+                field,
+            } => {
+                let path = shown_target(path);
+                let added = field.as_ref().map_or_else(String::new, |(name, value)| {
+                    let value = if is_token(value) { "\u{2026}" } else { value };
+                    format!(" with {name}={value}")
+                });
+                format!("{method} {path}{added}")
+            }
+            Self::Request { method, path, .. } => {
+                format!("{method} {}", shown_target(path))
+            }
+        }
+    }
+
+    /// The step as `examine.toml` and a flag take it.
+    pub(crate) fn setting(&self) -> String {
+        match self {
+            Self::Css(css) => format!("css:{css}"),
+            Self::Target { method, path, .. } => format!("{method} {path}"),
+            Self::Request { method, path, body } if body.is_empty() => format!("{method} {path}"),
+            Self::Request { method, path, body } => format!("{method} {path} {body}"),
+        }
+    }
+
+    /// The path that the step asks for, if it is known without a page.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Css(_) => None,
+            Self::Target { path, .. } | Self::Request { path, .. } => Some(path),
+        }
+    }
+}
+
+/// The shortest value of a parameter that may be a token.
+const MIN_TOKEN: usize = 8;
+
+/// Whether the value may be a token against forged requests: `a1b2c3d4e5`, not `google`.
+fn is_token(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.=+/~:".contains(c);
+    value.len() >= MIN_TOKEN
+        && !value.starts_with('/')
+        && value.chars().all(is_part)
+        && value.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The path, and the parameters with their values, except those that may be tokens.
+fn target_without_tokens(target: &str) -> String {
+    let Some((path, query)) = target.split_once('?') else {
+        return target.to_owned();
+    };
+    let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
+    let pairs: Vec<_> = pairs
+        .map(|(name, value)| match is_token(&value) {
+            true => (name, String::new()),
+            false => (name, value),
+        })
+        .collect();
+    format!("{path}?{}", encode(&pairs))
+}
+
+/// The target for a person: the values that may be tokens are left out.
+pub(crate) fn shown_target(target: &str) -> String {
+    let Some((path, query)) = target.split_once('?') else {
+        return stack::mask::scrub(target);
+    };
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, value)) if is_token(value) => format!("{name}=\u{2026}"),
+        _ => pair.to_owned(),
+    });
+    let pairs: Vec<_> = pairs.collect();
+    stack::mask::scrub(&format!("{path}?{}", pairs.join("&")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::tests::html;
+
+    fn step_to(link: &str) -> Step {
+        Step::to(&html(&format!("<a href='{link}'>x</a>")).controls()[0])
+    }
+
+    #[test]
+    fn of_a_form_of_thousands_of_buttons_the_first_thousand_are_looked_at_and_share_it() {
+        let body = format!("<form>{}</form>", "<button>x</button>".repeat(5_000));
+        let controls = html(&body).controls();
+        assert_eq!(controls.len(), 1_000);
+        let [Control::Button(one, _), Control::Button(other, _)] = &controls[..2] else {
+            panic!("they are buttons");
+        };
+        assert!(std::sync::Arc::ptr_eq(one, other));
+    }
+
+    #[test]
+    fn a_link_is_found_again_with_another_token_and_no_other_difference() {
+        let github = "<a href='/login?provider=github&csrf=f6e7d8c9b0'>x</a>";
+        let google = "<a href='/login?provider=google&csrf=f6e7d8c9b0'>x</a>";
+        for (link, later, found) in [
+            (
+                "/logout?_wpnonce=a1b2c3d4e5&all=yes",
+                "<a href='/help'>?</a><a href='/logout?_wpnonce=f6e7d8c9b0&all=yes'>x</a>",
+                Some("_wpnonce=f6e7d8c9b0&all=yes"),
+            ),
+            ("/login?provider=google&csrf=a1b2c3d4e5", github, None),
+            (
+                "/login?provider=google&csrf=a1b2c3d4e5",
+                &format!("{github}{google}"),
+                Some("provider=google&csrf=f6e7d8c9b0"),
+            ),
+            // Of two, the one with the same token is taken.
+            (
+                "/item?id=12345678",
+                "<a href='/item?id=87654321'>x</a><a href='/item?id=12345678'>x</a>",
+                Some("id=12345678"),
+            ),
+        ] {
+            let visit = step_to(link).on_page(&html(later));
+            let query = visit.as_ref().and_then(|it| it.url.query());
+            assert_eq!(query, found, "{link}");
+        }
+    }
+
+    #[test]
+    fn a_missing_control_names_the_setting_that_replaces_it() {
+        let stop = step_to("/logout").missing_on(&html("<p>Hello"), "sign_out");
+        let sentence = "the page / (status 200) has no GET /logout any more: if it is another control now, name it with sign_out";
+        assert_eq!(stop, Stop::not_testable(sentence));
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        let link = step_to("/logout?_wpnonce=a1b2c3d4e5&all=yes").describe();
+        assert_eq!(link, "GET /logout?_wpnonce=\u{2026}&all=yes");
+        let button = "<form><button name=csrf value=a1b2c3d4e5>Go</button></form>";
+        let printed = Step::to(&html(button).controls()[0]).describe();
+        assert_eq!(printed, "GET / with csrf=\u{2026}");
     }
 }

@@ -141,29 +141,16 @@ impl RecordedRequests {
 /// The way of a browser over redirects.
 #[cfg(test)]
 pub(crate) mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
-
     use super::*;
+    use crate::foreign_site::Site;
 
-    /// A server that answers a path with the status line and headers that `answer` returns.
-    pub(crate) async fn answering(answer: impl Fn(&str) -> String + Send + 'static) -> Url {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let mut request = [0; 4096];
-                let length = stream.read(&mut request).await.unwrap_or_default();
-                let request = String::from_utf8_lossy(&request[..length]).into_owned();
-                let path = request.split(' ').nth(1).unwrap_or_default();
-                let answer = format!(
-                    "HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-                    answer(path)
-                );
-                let _ = stream.write_all(answer.as_bytes()).await;
-            }
-        });
-        Url::parse(&url).unwrap()
+    /// A site that answers a path with the status line and headers that `answer` returns.
+    pub(crate) async fn answering(answer: fn(&str) -> &'static str) -> Site {
+        let answer = move |request: &str| {
+            let head = answer(request.split(' ').nth(1).unwrap_or_default());
+            format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        };
+        Site::start("127.0.0.1", answer).await.unwrap()
     }
 
     /// A browser of no examination.
@@ -198,9 +185,9 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn a_browser_stops_before_a_host_that_is_no_party_and_not_on_this_machine() {
         let mut browser = plain_browser();
-        let redirect =
-            |_: &str| "303 See Other\r\nLocation: https://accounts.google.invalid/auth".to_owned();
-        let app = answering(redirect).await;
+        let redirect = |_: &str| "303 See Other\r\nLocation: https://accounts.google.invalid/auth";
+        let site = answering(redirect).await;
+        let app = site.origin.clone();
         let page = browser.open(&app).await.unwrap();
         assert_eq!((page.status, &page.url), (303, &app));
         assert_eq!(browser.asked, [app]);

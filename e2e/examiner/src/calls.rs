@@ -1,11 +1,27 @@
 //! The calls of the app at the broker, as the stack's log recorded them.
 
-pub(crate) mod operation;
-
 use crate::control::Event;
 
+/// The operations of the broker that an app calls, by the names of the stack's log.
+pub(crate) mod operation {
+    /// Starts a login of the clean flow.
+    pub(crate) const SESSION: &str = "POST /v1/login/session";
+    /// Reads the result of such a login, once.
+    pub(crate) const RESULT: &str = "POST /v1/login/result";
+    /// Starts a login of the legacy flow; the browser is the caller.
+    pub(crate) const AUTHORIZE: &str = "GET /authorize";
+    /// Exchanges the code of such a login, once.
+    pub(crate) const TOKEN: &str = "POST /v1/token";
+    /// Reads the profile with an access token.
+    pub(crate) const PROFILE: &str = "GET /v1/profile";
+    /// Ends an access token.
+    pub(crate) const REVOKE: &str = "POST /v1/revoke";
+    /// Lists the providers of a project.
+    pub(crate) const PROVIDERS: &str = "GET /api/providers";
+}
+
 /// A call that reached the proxy in front of the broker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Call {
     pub(crate) request_id: String,
     /// The stack's time, in Unix milliseconds.

@@ -165,6 +165,11 @@ pub fn checks() -> &'static [Check] {
     &CATALOGUE.check
 }
 
+/// The check with this id.
+pub fn check(id: &str) -> Option<&'static Check> {
+    checks().iter().find(|check| check.id == id)
+}
+
 /// The time for which the check `id` waits.
 ///
 /// # Panics
@@ -184,8 +189,7 @@ pub(crate) fn limit_of(id: &str) -> Duration {
 }
 
 fn time_of(id: &str, key: &str, member: fn(&Check) -> Option<u64>) -> Duration {
-    let check = checks().iter().find(|check| check.id == id);
-    let time = check.and_then(member);
+    let time = check(id).and_then(member);
     Duration::from_millis(time.unwrap_or_else(|| panic!("{id} has no {key} in checks.toml")))
 }
 
@@ -217,5 +221,79 @@ mod tests {
         let timed = checks().iter();
         let timed = timed.filter(|it| it.wait_ms.is_some() || it.limit_ms.is_some());
         assert_eq!(timed.count(), waits.len() + limits.len());
+    }
+
+    /// The sections of the specification that a law may name, each with the number of its rules.
+    const SECTIONS: [(&str, usize); 16] = [
+        ("What the service does", 8),
+        ("LoginSessionRequest", 0),
+        ("LoginSessionResponse", 0),
+        ("LoginResult", 0),
+        ("Profile", 0),
+        ("Transaction", 0),
+        ("States and transitions", 0),
+        ("POST /v1/login/session", 4),
+        ("POST /v1/login/result", 5),
+        ("GET /authorize", 0),
+        ("POST /v1/token", 0),
+        ("GET /v1/profile", 0),
+        ("POST /v1/revoke", 0),
+        ("Authentication", 3),
+        ("Errors", 7),
+        ("Limits", 0),
+    ];
+
+    /// Whether there is such a law: `SPEC Errors, 2`, `SPEC Authentication, rule 1`, `THREATS C4`.
+    fn exists(law: &str) -> bool {
+        let (source, place) = law.split_once(' ').unwrap_or_default();
+        match source {
+            "SPEC" => SECTIONS.iter().any(|(section, rules)| {
+                let is_rule = |rule: usize| {
+                    place == format!("{section}, {rule}")
+                        || place == format!("{section}, rule {rule}")
+                };
+                place == *section || (1..=*rules).any(is_rule)
+            }),
+            "THREATS" => include_str!("../../THREATS.md").contains(&format!("\n**{place}** ")),
+            "RULE" => contract::rules::Rule::ALL.iter().any(|it| it.id() == place),
+            "ASVS" => asvs().iter().any(|it| it.id == place),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn every_law_exists() {
+        let laws = checks().iter().flat_map(|check| &check.law);
+        let unknown: Vec<_> = laws.filter(|law| !exists(law)).collect();
+        assert_eq!(unknown, Vec::<&String>::new());
+        for law in [
+            "SPEC Errors, 8",
+            "SPEC Profile, 1",
+            "THREATS C99",
+            "RULE x",
+            "ASVS 99",
+            "C4",
+        ] {
+            assert!(!exists(law), "{law}");
+        }
+    }
+
+    #[test]
+    fn the_readmes_name_the_number_of_checks() {
+        for readme in [
+            include_str!("../../../README.md"),
+            include_str!("../../README.md"),
+        ] {
+            let words: Vec<_> = readme.split_whitespace().collect();
+            let numbers = words
+                .windows(2)
+                .filter(|pair| pair[1].starts_with("checks"));
+            let numbers: Vec<usize> = numbers.filter_map(|pair| pair[0].parse().ok()).collect();
+            assert!(!numbers.is_empty());
+            assert!(
+                numbers.iter().all(|it| *it == checks().len()),
+                "{numbers:?}"
+            );
+        }
     }
 }

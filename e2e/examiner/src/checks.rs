@@ -1,37 +1,26 @@
 //! The checks: for each id of the catalogue, the steps that try it.
 
-mod account;
+mod accounts;
 mod answers;
-mod app_restart;
 mod callback;
-mod callback_visit;
 mod chromium;
-mod cookie;
-mod cookie_content;
-mod cookie_name;
-mod error_page;
-mod failure;
-mod faulted_login;
-mod headers;
-mod key;
-mod late;
+mod cookies;
+mod corpora;
+mod demands;
+mod failures;
+mod faulted;
 mod legacy;
-mod log;
 mod look;
-mod pending;
-mod profile;
+mod pages;
+mod profiles;
 mod redirects;
-mod restart;
-mod return_to;
-mod revocation;
-mod secret;
-mod session;
+mod relay;
+mod secrets;
+mod sessions;
 mod sign_out;
 mod simultaneous;
-mod slow;
 mod start;
-mod state;
-mod tabs;
+mod timing;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,107 +28,105 @@ use std::pin::Pin;
 use crate::trial::Trial;
 use crate::verdict::Outcome;
 
-/// A check on its way.
+/// A part of a check on its way.
 type Running<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
 
-/// The steps of one check, or of that part of it which needs a real browser.
-#[derive(Clone, Copy)]
+/// The steps of one part of a check.
+pub(crate) type Steps = for<'t, 'w> fn(&'t Trial<'w>) -> Running<'t>;
+
+/// The steps of one check.
 pub(crate) struct CheckSteps {
     pub(crate) id: &'static str,
-    pub(crate) run: for<'t, 'w> fn(&'t Trial<'w>) -> Running<'t>,
+    /// The parts, in their order: first what needs no real browser.
+    pub(crate) parts: &'static [Steps],
+    /// Whether the check, or a part of it, needs Chromium.
+    pub(crate) needs_chromium: bool,
 }
 
-/// Lists checks with their functions.
+/// Lists the checks, each with the functions of its parts; those after `+` need Chromium.
 macro_rules! checks {
-    ($(#[$doc:meta])* $name:ident: $($id:literal => $module:ident::$function:ident,)+) => {
-        $(#[$doc])*
-        const $name: &[CheckSteps] = &[$(CheckSteps {
+    ($($id:literal => $($module:ident::$function:ident)? $(+ $real:ident::$in_real:ident)?,)+) => {
+        const CHECKS: &[CheckSteps] = &[$(CheckSteps {
             id: $id,
-            run: |trial| Box::pin(async move {
-                $module::$function(trial).await?;
-                trial.end()
-            }),
+            parts: &[
+                $(|trial| Box::pin(async move {
+                    $module::$function(trial).await?;
+                    trial.end()
+                }),)?
+                $(|trial| Box::pin(async move {
+                    $real::$in_real(trial).await?;
+                    trial.end()
+                }),)?
+            ],
+            needs_chromium: !<[&str]>::is_empty(&[$(stringify!($in_real),)?]),
         }),+];
     };
 }
 
 checks! {
-    /// The checks without Chromium.
-    PLAIN:
     "start-needs-action" => start::start_needs_action,
-    "key-fresh" => key::key_fresh,
-    "key-not-in-browser" => key::key_not_in_browser,
-    "secret-not-in-browser" => secret::secret_not_in_browser,
-    "cookie-attributes" => cookie::cookie_attributes,
-    "cookie-holds-no-secret" => cookie_content::cookie_holds_no_secret,
+    "start-same-site" => + chromium::start_same_site,
+    "key-fresh" => start::key_fresh,
+    "key-not-in-browser" => secrets::key_not_in_browser + chromium::key_not_in_browser,
+    "secret-not-in-browser" => secrets::secret_not_in_browser,
+    "cookie-attributes" => cookies::cookie_attributes,
+    "cookie-survives-sites" => + chromium::cookie_survives_sites,
+    "cookie-holds-no-secret" => secrets::cookie_holds_no_secret,
     "binding-required" => callback::binding_required,
     "binding-own" => simultaneous::binding_own,
-    "callback-parameters-ignored" => callback_visit::callback_parameters_ignored,
-    "two-tabs" => tabs::two_tabs,
+    "callback-parameters-ignored" => callback::callback_parameters_ignored,
+    "two-tabs" => sessions::two_tabs,
     "concurrent-callback" => simultaneous::concurrent_callback,
     "callback-replay" => callback::callback_replay,
-    "callback-head" => callback_visit::callback_head,
-    "no-retry-result" => failure::no_retry,
-    "no-retry-token" => failure::no_retry,
-    "restart-offered" => restart::restart_offered,
-    "pending-bounded" => pending::pending_bounded,
-    "result-after-browser" => pending::result_after_browser,
-    "time-limit" => slow::time_limit,
+    "callback-head" => callback::callback_head,
+    "back-button" => + chromium::back_button,
+    "no-retry-result" => failures::no_retry,
+    "no-retry-token" => failures::no_retry,
+    "restart-offered" => failures::restart_offered,
+    "pending-bounded" => timing::pending_bounded,
+    "result-after-browser" => timing::result_after_browser,
+    "time-limit" => timing::time_limit,
     "redirects-not-followed" => redirects::redirects_not_followed,
     "answer-checked" => answers::answer_checked,
     "authorization-url-checked" => answers::authorization_url_checked,
-    "late-return" => late::late_return,
-    "state-present" => state::state_present,
+    "late-return" => timing::late_return,
+    "state-present" => legacy::state_present,
     "state-checked" => legacy::state_checked,
-    "state-bound" => state::state_bound,
-    "state-once" => state::state_once,
-    "pkce" => legacy::pkce,
-    "token-revoked" => revocation::token_revoked,
-    "token-not-in-browser" => legacy::token_not_in_browser,
-    "failure-page" => failure::failure_page,
-    "session-rotated" => session::session_rotated,
-    "cookie-name-exact" => cookie_name::cookie_name_exact,
-    "relogin-replaces" => tabs::relogin_replaces,
+    "state-bound" => legacy::state_bound,
+    "state-once" => legacy::state_once,
+    "pkce" => legacy::pkce + chromium::pkce,
+    "code-not-kept" => + chromium::code_not_kept,
+    "token-not-in-browser" => secrets::token_not_in_browser + chromium::token_not_in_browser,
+    "token-revoked" => sign_out::token_revoked,
+    "relay" => + relay::relay,
+    "failure-page" => failures::failure_page,
+    "profile-hostile" => profiles::profile_hostile,
+    "profile-null" => profiles::profile_null,
+    "account-by-subject" => accounts::account_by_subject,
+    "unverified-email" => accounts::unverified_email,
+    "session-rotated" => sessions::session_rotated,
+    "cookie-name-exact" => cookies::cookie_name_exact + chromium::cookie_name_exact,
+    "relogin-replaces" => sessions::relogin_replaces,
     "sign-out-server" => sign_out::sign_out_server,
-    "sign-out-same-site" => sign_out::sign_out_same_site,
-    "return-to" => return_to::return_to,
-    "restart-of-app" => app_restart::restart_of_app,
+    "sign-out-same-site" => sign_out::sign_out_same_site + chromium::sign_out_same_site,
+    "return-to" => redirects::return_to,
+    "restart-of-app" => sessions::restart_of_app,
     "users-apart" => simultaneous::users_apart,
-    "error-page-clean" => error_page::error_page_clean,
-    "no-store" => headers::no_store,
-    "frame" => headers::frame,
-    "headers" => headers::headers,
-    "profile-hostile" => profile::profile_hostile,
-    "profile-null" => profile::profile_null,
-    "account-by-subject" => account::account_by_subject,
-    "unverified-email" => account::unverified_email,
-    "log-clean" => log::log_clean,
+    "log-clean" => secrets::log_clean,
+    "error-page-clean" => pages::error_page_clean,
+    "no-store" => pages::no_store,
+    "frame" => pages::frame,
+    "headers" => pages::headers,
 }
 
-checks! {
-    /// The checks in Chromium, and those parts of others that need it.
-    IN_CHROMIUM:
-    "start-same-site" => chromium::start_same_site,
-    "key-not-in-browser" => chromium::key_not_in_browser,
-    "cookie-survives-sites" => chromium::cookie_survives_sites,
-    "back-button" => chromium::back_button,
-    "pkce" => chromium::pkce,
-    "code-not-kept" => chromium::code_not_kept,
-    "token-not-in-browser" => chromium::token_not_in_browser,
-    "relay" => chromium::relay,
-    "cookie-name-exact" => chromium::cookie_name_exact,
-    "sign-out-same-site" => chromium::sign_out_same_site,
-}
-
-/// The parts of the check with this id, in their order; none if it has no steps.
-pub(crate) fn parts_of(id: &str) -> Vec<CheckSteps> {
-    let all = PLAIN.iter().chain(IN_CHROMIUM).copied();
-    all.filter(|it| it.id == id).collect()
-}
-
-/// Whether the check, or a part of it, needs Chromium.
-pub(crate) fn has_chromium_part(id: &str) -> bool {
-    IN_CHROMIUM.iter().any(|it| it.id == id)
+/// The steps of the check with this id.
+///
+/// # Panics
+///
+/// If the catalogue has a check without steps, which a test forbids.
+pub(crate) fn steps_of(id: &str) -> &'static CheckSteps {
+    let steps = CHECKS.iter().find(|it| it.id == id);
+    steps.unwrap_or_else(|| panic!("{id} has no steps in checks.rs"))
 }
 
 #[cfg(test)]
@@ -148,10 +135,18 @@ mod tests {
     use crate::catalogue::{self, Instrument};
 
     #[test]
+    fn the_catalogue_and_the_steps_have_the_same_checks_in_the_same_order() {
+        let described = catalogue::checks().iter().map(|check| check.id.as_str());
+        let tried = CHECKS.iter().map(|steps| steps.id);
+        assert!(described.eq(tried), "checks.toml and checks.rs differ");
+    }
+
+    #[test]
     fn a_check_names_chromium_as_a_source_if_a_part_of_it_runs_there() {
         for check in catalogue::checks() {
             let names_it = check.instruments.contains(&Instrument::Chromium);
-            assert_eq!(names_it, has_chromium_part(&check.id), "{}", check.id);
+            let runs_there = steps_of(&check.id).needs_chromium;
+            assert_eq!(names_it, runs_there, "{}", check.id);
         }
     }
 }

@@ -3,38 +3,18 @@
 //! each browser has a fresh profile, which is removed when the browser is dropped.
 
 mod driver;
-mod foreign_site;
 mod secrets;
-mod steps;
 mod tab;
-mod traffic;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{OnceCell, Semaphore};
-use url::Url;
 
 use crate::verdict::{Outcome, Stop};
 
-pub use driver::ChromeDriver;
-pub(crate) use foreign_site::ForeignSite;
-pub(crate) use steps::Led;
-pub(crate) use tab::{ARRIVAL_TIMEOUT, Tab};
-
-/// The ChromeDriver that an examination uses, as the command line says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ChromiumSettings {
-    /// The one in PATH, with a browser that no person sees.
-    #[default]
-    Hidden,
-    /// The one in PATH, with a window, and slow enough for a person to follow.
-    Shown,
-    /// One that runs already, at this address.
-    At(Url),
-    /// None.
-    Off,
-}
+pub use driver::{ChromeDriver, ChromiumSettings};
+pub(crate) use tab::{ARRIVAL_TIMEOUT, Tab, failed};
 
 /// The Chromium of an examination. It starts with its first use.
 #[derive(Clone)]
@@ -118,8 +98,10 @@ impl Chromium {
 mod tests {
     use super::*;
     use crate::browser::Visit;
+    use crate::foreign_site::ForeignSite;
     use crate::verdict::Verdict;
     use rustix::process::Pid;
+    use url::Url;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_browser_that_does_not_start_is_not_tested_and_named_with_the_way_out() {

@@ -1,31 +1,18 @@
-//! The command line of the program `examine`: its progress, its reports, its exit status.
+//! The command line of the program `examine`.
 
-mod app_settings;
 mod changes;
-mod config_file;
 mod init;
-mod interruption;
+mod run;
 mod settings;
-mod show_progress;
 mod watch;
 
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::ExitCode;
 
-use crate::examination::examine_until;
-use crate::report::printable::printable;
-use crate::{ExaminationPlan, Progress, Report};
 use clap::{Parser, Subcommand};
+
 pub use init::InitSettings;
-use interruption::Interruption;
 pub use settings::Settings;
-
-/// The exit status of wrong usage, and of a failure that is not the app's.
-const FAILED: u8 = 2;
-
-/// The exit status of an examination that was interrupted, as shells write it.
-const INTERRUPTED: u8 = 130;
 
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
@@ -81,119 +68,11 @@ impl Cli {
         let done = match &self.command {
             Some(Command::Init(settings)) => init::run(settings).await,
             None if self.settings.watch => watch::run(&self.settings).await,
-            None => examine(&self.settings).await,
+            None => run::run(&self.settings).await,
         };
         done.unwrap_or_else(|error| {
-            let _ = writeln!(io::stderr(), "{}", error_text(&error));
-            FAILED.into()
+            let _ = writeln!(io::stderr(), "{}", run::error_text(&error));
+            run::FAILED.into()
         })
-    }
-}
-
-/// An error as the terminal shows it: texts of an app must not steer it.
-fn error_text(error: &str) -> String {
-    let lines: Vec<_> = error.lines().map(printable).collect();
-    format!("examine: {}", lines.join("\n"))
-}
-
-async fn examine(settings: &Settings) -> Result<ExitCode, String> {
-    let plan = settings.plan()?;
-    check_files(settings)?;
-    let Some(report) = examine_shown(&plan, &Interruption::listen()).await? else {
-        return Ok(INTERRUPTED.into());
-    };
-    write_files(settings, &report)?;
-    print(&if settings.json {
-        report.json()
-    } else {
-        report.text()
-    })?;
-    Ok(status_of(&report))
-}
-
-/// Examines the app, and shows the progress. There is no report after an interruption.
-async fn examine_shown(
-    plan: &ExaminationPlan,
-    interruption: &Interruption,
-) -> Result<Option<Report>, String> {
-    let mut shown = show_progress::ShownProgress::new();
-    let mut progress = |step: Progress<'_>| shown.step(&step);
-    let report = examine_until(plan, &mut progress, interruption.wait()).await;
-    shown.end();
-    report
-}
-
-/// The exit status of an examination.
-fn status_of(report: &Report) -> ExitCode {
-    if report.has_harness_failure() {
-        FAILED.into()
-    } else if report.is_good() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
-}
-
-/// The format of a report.
-type Format = fn(&Report) -> String;
-
-/// The files of a report, each with its flag and its format.
-fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static str, &Path, Format)> {
-    let files: [(_, _, Format); 3] = [
-        ("--html", &settings.html, Report::html),
-        ("--junit", &settings.junit, Report::junit),
-        ("--markdown", &settings.markdown, Report::markdown),
-    ];
-    let named = files.into_iter();
-    named.filter_map(|(flag, path, format)| Some((flag, path.as_deref()?, format)))
-}
-
-/// Opens every file of the report before the examination, which takes a minute. A file that is
-/// new goes again: an empty one is no report.
-fn check_files(settings: &Settings) -> Result<(), String> {
-    for (flag, path, _) in files_of(settings) {
-        let is_new = !path.exists();
-        let mut options = std::fs::OpenOptions::new();
-        let opened = options.create(true).append(true).open(path);
-        opened.map_err(|error| cannot_write(flag, path, &error))?;
-        if is_new {
-            std::fs::remove_file(path).map_err(|error| cannot_write(flag, path, &error))?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes the reports that go into files.
-fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
-    for (flag, path, format) in files_of(settings) {
-        let written = std::fs::write(path, format(report));
-        written.map_err(|error| cannot_write(flag, path, &error))?;
-    }
-    Ok(())
-}
-
-fn cannot_write(flag: &str, path: &Path, error: &io::Error) -> String {
-    format!("{flag} {}: {error}", path.display())
-}
-
-fn print(text: &str) -> Result<(), String> {
-    match io::stdout().write_all(text.as_bytes()) {
-        // A pager that was closed is no error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(|error| format!("standard output: {error}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_words_of_a_command_do_not_steer_the_terminal() {
-        let text = error_text("the command ended. Its last words: \u{1b}[2Jboom\nmend it");
-        assert_eq!(
-            text,
-            "examine: the command ended. Its last words: \u{fffd}[2Jboom\nmend it"
-        );
     }
 }

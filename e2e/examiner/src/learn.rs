@@ -2,30 +2,25 @@
 //! page, each in a fresh browser, and looking which press reached the broker; then it
 //! signs in, looks where the person's name shows, and finds the way to sign out.
 
-mod reach;
 mod refusals;
-mod session_cookies;
 mod sign_in;
-mod sign_out;
 mod signed_in;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::app::{App, Flow, SignInWay, Step, path_and_query, shown_target};
+use agent::url::path_and_query;
+use url::Url;
+
+use crate::app::{App, Flow, Step, shown_target};
+use crate::browser::{Browser, Page, Visit, is_loopback, origin};
 use crate::control::Project;
+use crate::plan::Hints;
+use crate::random;
 use crate::testbed::Testbed;
 use crate::time::Stopwatch;
 use crate::transcript::Transcript;
-use crate::verdict::Stop;
-
-/// The settings of the app that its owner gave.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Hints {
-    pub(crate) whoami: Option<String>,
-    /// The step to each provider, by its name.
-    pub(crate) sign_in: Vec<(String, Step)>,
-    pub(crate) sign_out: Option<Step>,
-}
+use sign_in::FoundWay;
 
 /// A step of the preflight that succeeded, as the report shows it.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -70,15 +65,14 @@ pub(crate) async fn learn(
 
     let transcript = Transcript::start();
     let mut browser = testbed.browser("browser", &transcript);
-    reach::permitted(testbed, &mut browser).await?;
+    permitted(testbed, &mut browser).await?;
     let watch = Stopwatch::start();
-    let start = reach::start_page(testbed, &mut browser).await?;
+    let start = start_page(testbed, &mut browser).await?;
     let latency = watch.elapsed();
-    let slow = if latency > SLOW {
-        let seconds = latency.as_secs_f64();
-        format!(", but only after {seconds:.1} s: the examination takes minutes")
-    } else {
-        String::new()
+    let seconds = latency.as_secs_f64();
+    let slow = match latency > SLOW {
+        true => format!(", but only after {seconds:.1} s: the examination takes minutes"),
+        false => String::new(),
     };
     let status = start.status;
     found(
@@ -109,29 +103,22 @@ pub(crate) async fn learn(
     let mut app = App {
         ways: ways.into_iter().map(|found| found.way).collect(),
         whoami: path_and_query(&testbed.start),
-        sign_out: None,
         sign_out_page: path_and_query(&testbed.start),
-        session_cookies: Vec::new(),
-        has_strict_cookie: false,
         client_secret: Some(project.client_secret),
+        ..App::default()
     };
     signed_in::complete_callbacks(testbed, &mut app).await?;
-    let callbacks: Vec<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
-    found(
-        "callback",
-        format!(
-            "the browser comes back to {}",
-            unique(&callbacks).join(" and ")
-        ),
-    );
+    let callbacks: BTreeSet<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
+    let callbacks = Vec::from_iter(callbacks).join(" and ");
+    found("callback", format!("the browser comes back to {callbacks}"));
 
     if let Err(stop) = signed_in::find_person(testbed, hints, &mut app).await {
         app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, &app).await;
-        if !app.has_strict_cookie
-            || signed_in::find_person(testbed, hints, &mut app)
+        let is_found = app.has_strict_cookie
+            && signed_in::find_person(testbed, hints, &mut app)
                 .await
-                .is_err()
-        {
+                .is_ok();
+        if !is_found {
             return Err(stop);
         }
         found(
@@ -142,7 +129,7 @@ pub(crate) async fn learn(
     let whoami = shown_target(&app.whoami);
     found("whoami", format!("{whoami} shows who is signed in"));
 
-    sign_out::find(testbed, hints, &start, &mut app).await?;
+    signed_in::find_sign_out(testbed, hints, &start, &mut app).await?;
     match &app.sign_out {
         Some(step) => found("sign_out", format!("{} signs out", step.describe())),
         None => found(
@@ -157,23 +144,10 @@ pub(crate) async fn learn(
     })
 }
 
-/// A way with the call that it made.
-pub(crate) struct FoundWay {
-    pub(crate) way: SignInWay,
-    pub(crate) project: String,
-}
-
 fn describe(found: &FoundWay) -> String {
     let FoundWay { way, .. } = found;
     let last = way.steps.last().map_or_else(String::new, Step::describe);
     format!("{last} ({}, {} flow)", way.provider, way.flow.as_str())
-}
-
-fn unique<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    let mut names = names.to_vec();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 /// The project of the app, with its secret.
@@ -192,9 +166,83 @@ async fn project_of(testbed: &Testbed, ways: &[FoundWay]) -> Result<Project, Str
     })
 }
 
-pub(crate) fn cannot_learn(stop: &Stop) -> String {
-    format!(
-        "a plain sign-in cannot be finished: {}. Sign in by hand once, and mend what stops it",
-        stop.actual
-    )
+/// Another machine must say that it may be examined.
+async fn permitted(testbed: &Testbed, browser: &mut Browser) -> Result<(), String> {
+    if is_loopback(&testbed.start) {
+        return Ok(());
+    }
+    let permission = testbed
+        .at("/.well-known/examine-permission")
+        .map_err(|stop| stop.actual)?;
+    if permits(browser, &permission).await {
+        return Ok(());
+    }
+    Err(format!(
+        "{} does not allow an examination: it has to answer GET {} with status 200 by itself, and an unknown path beside it with another status",
+        origin(&testbed.start),
+        permission.path()
+    ))
+}
+
+/// Whether the host allows an examination at this very address. One that answers with 200
+/// to everything has not been asked.
+async fn permits(browser: &mut Browser, permission: &Url) -> bool {
+    let status = async |browser: &mut Browser, url: &Url| {
+        let page = browser.send(&Visit::typed(url)).await;
+        page.map_or(0, |it| it.status)
+    };
+    let Ok(unknown) = permission.join(&format!("examine-{}", random::letters())) else {
+        return false;
+    };
+    status(browser, permission).await == 200 && status(browser, &unknown).await != 200
+}
+
+/// The start page, if there is an app at all.
+async fn start_page(testbed: &Testbed, browser: &mut Browser) -> Result<Page, String> {
+    let start = &testbed.start;
+    let page = browser.open(start).await.map_err(|stop| {
+        format!("no app answers at {start} ({}): start it, or give its command after -- and the examiner starts it", stop.actual)
+    })?;
+    if page.status >= 400 {
+        return Err(format!(
+            "{start} answers with status {}: give the page on which a visitor chooses to sign in, and mend the app if this is it",
+            page.status
+        ));
+    }
+    if !testbed.is_app(&page.url) {
+        return Err(format!(
+            "{start} leads to {}: give the app's own address as the start page",
+            origin(&page.url)
+        ));
+    }
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::tests::{answering, plain_browser};
+
+    /// Whether a site that answers so permits an examination.
+    async fn is_permitted(answer: fn(&str) -> &'static str) -> bool {
+        let site = answering(answer).await;
+        let permission = site.origin.join("/.well-known/examine-permission").unwrap();
+        permits(&mut plain_browser(), &permission).await
+    }
+
+    #[tokio::test]
+    async fn a_host_permits_an_examination_only_at_that_very_address() {
+        let answer = |path: &str| match path {
+            "/.well-known/examine-permission" => "200 OK",
+            _ => "404 Not Found",
+        };
+        assert!(is_permitted(answer).await);
+        assert!(!is_permitted(|_| "200 OK").await);
+        let redirect = |path: &str| match path {
+            "/.well-known/examine-permission" => "303 See Other\r\nLocation: /home",
+            "/home" => "200 OK",
+            _ => "404 Not Found",
+        };
+        assert!(!is_permitted(redirect).await);
+    }
 }

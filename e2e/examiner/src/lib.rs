@@ -7,16 +7,17 @@
 //! | [`plan`] | the plan of an examination |
 //! | [`examination`] | preflight, checks, results |
 //! | [`catalogue`] | every check with its law, its consequence and its fix |
-//! | [`grade`], [`verdict`] | the grade, and the verdicts that it follows from |
+//! | [`result`], [`verdict`] | the result of a check, the grade, and the verdicts that it follows from |
 //! | [`app`] | the app, as far as it was learnt |
 //! | [`transcript`] | the exchanges of a trial, which are its evidence |
 //! | [`report`] | the report: as text, HTML, JSON, JUnit's XML, Markdown |
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
-//! | `trial` | the steps of people and attackers, of which checks are made |
+//! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time |
 //! | `browser` | the agent's browser, recorded |
 //! | `chromium` | a real browser, for what only that shows |
+//! | `foreign_site` | a site of the attacker's |
 //! | `calls` | the broker's side |
 //! | `log_file` | the app's log files |
 //! | `search` | the search for secrets |
@@ -29,9 +30,9 @@ pub mod app;
 pub mod catalogue;
 pub mod cli;
 pub mod examination;
-pub mod grade;
 pub mod plan;
 pub mod report;
+pub mod result;
 pub mod transcript;
 pub mod verdict;
 
@@ -40,17 +41,21 @@ mod browser;
 mod calls;
 mod checks;
 mod chromium;
+mod chromium_user;
+mod foreign_site;
 mod learn;
 mod log_file;
 mod person;
 mod search;
 mod testbed;
 mod trial;
+mod user;
 
 use agent::{control, secret as random, time};
 
 pub use chromium::{ChromeDriver, ChromiumSettings};
-pub use examination::{CheckResult, Progress, examine};
+pub use examination::{Progress, examine};
 pub use learn::PreflightStep;
 pub use plan::ExaminationPlan;
 pub use report::Report;
+pub use result::CheckResult;

@@ -4,16 +4,24 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use crate::app::Flow;
+use crate::app::{Flow, Step};
 use crate::browser::is_loopback;
 pub use crate::chromium::ChromiumSettings;
-use crate::learn::Hints;
 
 /// The control address of `just up`.
 pub const DEFAULT_CONTROL: &str = "http://127.0.0.1:8010";
 
 /// The number of testbeds at once: one for each of two cores, and one that waits.
 pub const DEFAULT_JOBS: usize = 3;
+
+/// The settings of the app that its owner gave.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hints {
+    pub(crate) whoami: Option<String>,
+    /// The step to each provider, by its name.
+    pub(crate) sign_in: Vec<(String, Step)>,
+    pub(crate) sign_out: Option<Step>,
+}
 
 /// The plan of one examination.
 #[derive(Debug, Clone)]

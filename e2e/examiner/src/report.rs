@@ -1,13 +1,7 @@
 //! The report: the grade, what to fix first, and every check with its evidence.
 
-mod asvs;
 mod fix;
-mod html;
-mod json;
-mod junit;
-mod markdown;
-pub(crate) mod printable;
-mod repeat;
+mod formats;
 mod run;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -17,15 +11,13 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use crate::app::{App, Flow};
-use crate::catalogue::{Check, Effect};
-use crate::examination::CheckResult;
-use crate::grade::Grade;
+use crate::catalogue::{self, Check, Effect};
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
+use crate::result::{CheckResult, Grade};
 use crate::transcript::TranscriptLine;
 use crate::trial::IDLE;
 use crate::verdict::Verdict;
-use printable::{printable, printable_transcript};
 
 /// Everything that an examination found.
 #[derive(Debug, Clone)]
@@ -99,7 +91,7 @@ impl Report {
                 newer.results.push(old);
             }
         }
-        let order = crate::catalogue::checks();
+        let order = catalogue::checks();
         newer
             .results
             .sort_by_key(|it| order.iter().position(|check| check.id == it.check.id));
@@ -109,7 +101,7 @@ impl Report {
 
     /// The meaning of the grade, and the number of checks that it leaves out.
     pub fn meaning(&self) -> String {
-        let (run, all) = (self.results.len(), crate::catalogue::checks().len());
+        let (run, all) = (self.results.len(), catalogue::checks().len());
         let meaning = self.meaning_of_tried();
         if run == all {
             return meaning;
@@ -140,17 +132,9 @@ impl Report {
     pub fn waits(&self) -> Option<String> {
         let waits = self.times(|check| check.wait_ms);
         let limits = self.times(|check| check.limit_ms);
-        let mut sentences = Vec::new();
-        if !waits.is_empty() {
-            sentences.push(format!(
-                "These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {waits}."
-            ));
-        }
-        if !limits.is_empty() {
-            sentences.push(format!(
-                "In these an app that needs longer fails: {limits}."
-            ));
-        }
+        let waits = waits.map(|it| format!("These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {it}."));
+        let limits = limits.map(|it| format!("In these an app that needs longer fails: {it}."));
+        let mut sentences: Vec<_> = waits.into_iter().chain(limits).collect();
         if sentences.is_empty() {
             return None;
         }
@@ -161,14 +145,16 @@ impl Report {
         Some(sentences.join(" "))
     }
 
-    /// The checks that were tried and have such a time, each with it in seconds.
-    fn times(&self, member: fn(&Check) -> Option<u64>) -> String {
+    /// The checks that were tried and have such a time, each with it in seconds; none
+    /// if there is none.
+    fn times(&self, member: fn(&Check) -> Option<u64>) -> Option<String> {
         let tried = |it: &&CheckResult| matches!(it.verdict, Verdict::Pass | Verdict::Fail);
         let times = self.results.iter().filter(tried).filter_map(|it| {
             let seconds = Duration::from_millis(member(it.check)?).as_secs_f64();
             Some(format!("{} ({seconds} s)", it.check.id))
         });
-        times.collect::<Vec<_>>().join(", ")
+        let times: Vec<_> = times.collect();
+        (!times.is_empty()).then(|| times.join(", "))
     }
 
     /// The number of checks with this verdict.
@@ -245,5 +231,74 @@ impl Report {
         let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
         let found = self.good.iter().find(wanted);
         found.map(|(_, transcript)| transcript.as_slice())
+    }
+}
+
+/// The requirements of ASVS 5.0 that apply to consumers, by their numbers.
+pub(super) struct AsvsCoverage {
+    /// Tried by a check that ran.
+    pub(super) tried: Vec<&'static str>,
+    /// Not to be seen from outside.
+    pub(super) unseen: Vec<&'static str>,
+    /// The number that applies.
+    pub(super) applicable: usize,
+}
+
+impl Report {
+    /// The share of the standard that was tried.
+    pub(super) fn asvs(&self) -> AsvsCoverage {
+        let requirements = catalogue::asvs();
+        let is_tried = |id: &str| {
+            let law = format!("ASVS {id}");
+            let ran = |verdict| matches!(verdict, Verdict::Pass | Verdict::Fail);
+            let mut results = self.results.iter();
+            results.any(|it| ran(it.verdict) && it.check.law.contains(&law))
+        };
+        let tried = requirements.iter().filter(|it| is_tried(&it.id));
+        let unseen = requirements.iter().filter(|it| !it.seen);
+        AsvsCoverage {
+            tried: tried.map(|it| it.id.as_str()).collect(),
+            unseen: unseen.map(|it| it.id.as_str()).collect(),
+            applicable: requirements.len(),
+        }
+    }
+}
+
+impl AsvsCoverage {
+    /// The numbers of requirements, without their names.
+    pub(super) fn counts(&self) -> String {
+        format!(
+            "ASVS 5.0: {} of {} requirements that apply were tried; {} cannot be seen from outside",
+            self.tried.len(),
+            self.applicable,
+            self.unseen.len()
+        )
+    }
+
+    /// The counts, and the names of what cannot be seen.
+    pub(super) fn sentence(&self) -> String {
+        format!("{}: {}.", self.counts(), self.unseen.join(", "))
+    }
+}
+
+/// The text with `\u{fffd}` for every control character, and for the characters that
+/// change the direction of what follows.
+pub(crate) fn printable(text: &str) -> String {
+    let is_bidirectional = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_noncharacter = |c: char| matches!(c, '\u{fffe}'..='\u{ffff}');
+    text.chars()
+        .map(|c| match c {
+            _ if c.is_control() || is_bidirectional(c) || is_noncharacter(c) => '\u{fffd}',
+            _ => c,
+        })
+        .collect()
+}
+
+/// The lines of a transcript, made harmless.
+fn printable_transcript(transcript: &mut [TranscriptLine]) {
+    for line in transcript {
+        for text in [&mut line.from, &mut line.to, &mut line.what] {
+            *text = printable(text);
+        }
     }
 }

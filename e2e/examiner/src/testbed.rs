@@ -1,7 +1,5 @@
 //! A testbed: one stack and one running app, which the checks have to themselves.
 
-mod launched;
-
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -24,7 +22,6 @@ use crate::log_file::LogFile;
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
-use launched::Launched;
 
 /// The time that an app has for one answer to a browser. Checks that measure a silent
 /// broker allow more than an app should take.
@@ -101,7 +98,7 @@ impl Testbed {
                     callbacks.join(", ")
                 )
             })?;
-        let environment = launched::environment(&control, &addresses, &project, start);
+        let environment = environment(&control, &addresses, &project, start);
         let mut process = AppProcess::start(command, &environment)?;
         process.listens_at(host, port).await?;
         let launched = Launched {
@@ -139,14 +136,10 @@ impl Testbed {
         })
     }
 
-    /// The same testbed, with a real browser for the checks that need one.
-    pub(crate) fn with_chromium(mut self, chromium: &Chromium) -> Self {
+    /// The same testbed, with a real browser for the checks that need one, and with the app's
+    /// log files.
+    pub(crate) fn with(mut self, chromium: &Chromium, logs: &[LogFile]) -> Self {
         self.chromium = chromium.clone();
-        self
-    }
-
-    /// The same testbed, with the app's log files.
-    pub(crate) fn with_logs(mut self, logs: &[LogFile]) -> Self {
         self.logs = logs.to_vec();
         self
     }
@@ -281,4 +274,55 @@ impl Testbed {
             launched.process.lock().await.stop().await;
         }
     }
+}
+
+/// The time after which a restart is given up.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A stack and an app that end with this value.
+struct Launched {
+    _stack: Stack,
+    command: Vec<String>,
+    environment: Vec<(String, String)>,
+    process: Mutex<AppProcess>,
+}
+
+impl Launched {
+    /// Ends the app, as a crash would, and starts it again at `start`.
+    async fn restart(&self, start: &Url) -> Outcome {
+        let mut process = self.process.lock().await;
+        let port = start.port_or_known_default().unwrap_or(80);
+        let host = start.host_str().unwrap_or("localhost");
+        let watch = Stopwatch::start();
+        loop {
+            let restarted = process.restart(&self.command, &self.environment);
+            restarted.await.map_err(Stop::not_testable)?;
+            let listens = process.listens_at(host, port).await;
+            // The port may still be taken by the connections of the one before.
+            if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {
+                return listens.map_err(Stop::not_testable);
+            }
+            pause(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+/// The settings of an app that the examiner starts.
+fn environment(
+    control: &Control,
+    addresses: &StackAddresses,
+    project: &Project,
+    start: &Url,
+) -> Vec<(String, String)> {
+    let port = start.port_or_known_default().unwrap_or(80);
+    [
+        ("SIGNIN_BASE_URL", addresses.broker.clone()),
+        ("SIGNIN_CLIENT_ID", project.client_id.clone()),
+        ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
+        ("CONSUMER_BASE_URL", origin(start)),
+        ("PORT", port.to_string()),
+        ("KIT_CLOCK_URL", format!("{}/api/clock", control.url())),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
 }

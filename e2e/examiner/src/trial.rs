@@ -1,9 +1,5 @@
 //! A trial: one check, in one flow, in a testbed that it has to itself. Its methods are the
-//! steps of people and attackers.
-
-mod pages;
-mod provider;
-mod signed_in;
+//! steps that a browser takes on the pages of the app, the broker and the providers.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,12 +9,14 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::{App, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Page, Visit};
+use crate::browser::{Arrival, Browser, Control, Page, Visit};
 use crate::calls::Call;
-use crate::person::Person;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
-use crate::verdict::{Outcome, Stop};
+use crate::verdict::{Outcome, Stop, Verdict};
+
+/// The length of the shortest text that says something to a user.
+const MIN_TEXT: usize = 10;
 
 /// The time without a call after which an app is done with one answer. Apps that call
 /// later, from a timer of their own, are not seen; the report says so.
@@ -93,10 +91,9 @@ impl<'w> Trial<'w> {
                 Arrival::Page(next) => page = next,
             }
         }
+        let (path, status) = (page.url.path(), page.status);
         Err(Stop::not_testable(format!(
-            "the sign-in button led to {} (status {}) and not to the broker",
-            page.url.path(),
-            page.status
+            "the sign-in button led to {path} (status {status}) and not to the broker"
         )))
     }
 
@@ -114,62 +111,12 @@ impl<'w> Trial<'w> {
         visit.ok_or_else(|| last.missing_on(&page, "sign_in"))
     }
 
-    /// Everything up to the callback, which is not asked for yet.
-    pub(crate) async fn up_to_callback(
-        &self,
-        browser: &mut Browser,
-        person: &Person,
-    ) -> Outcome<Visit> {
-        let visit = self.begin(browser).await?;
-        let page = self.to_provider(browser, visit).await?;
-        self.choose(browser, &page, person).await
-    }
-
-    /// A whole sign-in, and the page at its end; it is not checked who is signed in.
-    pub(crate) async fn try_sign_in(
-        &self,
-        browser: &mut Browser,
-        person: &Person,
-    ) -> Outcome<Page> {
-        let callback = self.up_to_callback(browser, person).await?;
-        browser.visit(callback).await
-    }
-
-    /// A good sign-in: without one the check says nothing about the app.
-    pub(crate) async fn sign_in(&self, browser: &mut Browser, person: &Person) -> Outcome<Page> {
-        let page = self.try_sign_in(browser, person).await?;
-        if self.is_signed_in(browser, person).await? {
-            return Ok(page);
-        }
-        Err(Stop::not_testable(format!(
-            "a plain sign-in did not work: afterwards {} does not show the person who signed in (the callback ended at {} with status {})",
-            self.app.whoami,
-            page.url.path(),
-            page.status
-        )))
-    }
-
-    /// Whether the app shows `person` to this browser.
-    pub(crate) async fn is_signed_in(
-        &self,
-        browser: &mut Browser,
-        person: &Person,
-    ) -> Outcome<bool> {
-        Ok(person.is_shown_in(&self.whoami(browser).await?.body))
-    }
-
     /// The page that shows who is signed in.
     pub(crate) async fn whoami(&self, browser: &mut Browser) -> Outcome<Page> {
         browser.open(&self.testbed.at(&self.app.whoami)?).await
     }
 
-    /// Signs out, as a person does. Not applicable to an app without a way to do so.
-    pub(crate) async fn sign_out(&self, browser: &mut Browser) -> Outcome<Page> {
-        let visit = self.sign_out_visit(browser).await?;
-        browser.visit(visit).await
-    }
-
-    /// The request that signs out.
+    /// The request that signs out. Not tested in an app without a way to do so.
     pub(crate) async fn sign_out_visit(&self, browser: &mut Browser) -> Outcome<Visit> {
         let step = self.sign_out_step()?;
         let page = browser
@@ -230,5 +177,123 @@ impl<'w> Trial<'w> {
             .step(i64::try_from(seconds).unwrap_or_default() * 1000);
         let moved = self.testbed.control.advance(seconds).await;
         moved.map_err(Stop::from)
+    }
+
+    /// Follows the way from the app to the provider's sign-in page. The broker's
+    /// question, should it ask one, is answered with Continue.
+    pub(crate) async fn to_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Page> {
+        let mut page = browser.visit(visit).await?;
+        if self.testbed.is_broker(&page.url) && page.status == 200 {
+            let forms = page.forms().into_iter();
+            let go_on = forms
+                .into_iter()
+                .find(|form| form.action.path().ends_with("/continue"));
+            if let Some(form) = go_on {
+                let visit = Visit::press(&page, &Control::Button(form.into(), 0));
+                page = browser.visit(visit).await?;
+            }
+        }
+        if self.testbed.provider_at(&page.url).is_none() {
+            let (path, status) = (page.url.path(), page.status);
+            return Err(Stop::not_testable(format!(
+                "the browser ended at {path} (status {status}) and not at the provider's page"
+            )));
+        }
+        Ok(page)
+    }
+
+    /// Lets the provider fail or the person cancel (`deny`), and stops before the browser
+    /// asks the app for its callback.
+    pub(crate) async fn misbehave(
+        &self,
+        browser: &mut Browser,
+        page: &Page,
+        name: &str,
+    ) -> Outcome<Visit> {
+        let wanted = Some(("misbehave".to_owned(), name.to_owned()));
+        let controls = page.controls().into_iter();
+        let control = controls.into_iter().find(|control| match control {
+            Control::Button(form, index) => form
+                .buttons
+                .get(*index)
+                .is_some_and(|it| it.field == wanted),
+            Control::Link(_) => false,
+        });
+        let control =
+            control.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
+        self.leave_provider(browser, Visit::press(page, &control))
+            .await
+    }
+
+    /// Leaves the provider's page by `visit`, and stops before the browser asks the app for its
+    /// callback.
+    pub(crate) async fn leave_provider(
+        &self,
+        browser: &mut Browser,
+        visit: Visit,
+    ) -> Outcome<Visit> {
+        let is_app = |url: &Url| self.testbed.is_app(url);
+        match browser.visit_until(visit, is_app).await? {
+            Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(Visit {
+                from: None,
+                ..visit
+            }),
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => Err(Stop::not_testable(format!(
+                "the browser ended at {} (status {}) and did not come back to the app",
+                page.url.path(),
+                page.status
+            ))),
+        }
+    }
+
+    /// Whether the user sees words; left open for a page that a script fills.
+    pub(crate) fn has_words(&self, page: &Page) -> bool {
+        page.text().len() >= MIN_TEXT || self.leave_to_script(page)
+    }
+
+    /// Whether a script may show what the page itself lacks. The check is then not tested.
+    pub(crate) fn leave_to_script(&self, page: &Page) -> bool {
+        let is_open = page.status < 500 && page.is_html() && page.has_script();
+        if is_open {
+            let path = page.url.path();
+            let reason = format!("the page {path} is shown by its script, which was not run");
+            let _ = self.left_open.set(reason);
+        }
+        is_open
+    }
+
+    /// The outcome of a check whose steps have ended well.
+    pub(crate) fn end(&self) -> Outcome {
+        match self.left_open.get() {
+            Some(reason) => Err(Stop::not_tested(reason.as_str())),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`begin`](Self::begin), in a browser that is signed in; by `old_tab`, a start page
+    /// from before, if the page of a signed-in user has no sign-in. `None` if the app then
+    /// refuses it: its form may need a token that such a user does not have.
+    pub(crate) async fn begin_signed_in(
+        &self,
+        browser: &mut Browser,
+        old_tab: Option<Page>,
+    ) -> Outcome<Option<Visit>> {
+        let page = browser.open(&self.testbed.start).await?;
+        let way = self.way()?;
+        let first = way.steps.first();
+        if first.is_some_and(|it| it.on_page(&page).is_some()) {
+            return self.begin_on(browser, way, page).await.map(Some);
+        }
+        let begun = self.begin_on(browser, way, old_tab.unwrap_or(page)).await;
+        let status = browser.seen.last().map_or(0, |page| page.status);
+        match begun {
+            Err(stop) if stop.verdict == Verdict::NotTestable && status < 500 => {
+                let note = "the app offers no sign-in to a user who is signed in";
+                self.transcript.add("examiner", "app", note.to_owned());
+                Ok(None)
+            }
+            begun => begun.map(Some),
+        }
     }
 }

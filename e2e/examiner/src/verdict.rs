@@ -1,29 +1,22 @@
 //! The verdict on a check, and the reasons for which a check ends early.
 
 use agent::control::ControlError;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The verdict on one check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The app does what the check expects.
-    #[serde(rename = "PASS")]
     Pass,
     /// The app does something else.
-    #[serde(rename = "FAIL")]
     Fail,
     /// The app never got to the point; nothing is known, which is no better than a failure.
-    #[serde(rename = "NOT TESTABLE")]
     NotTestable,
     /// The check does not concern this app.
-    #[serde(rename = "NOT APPLICABLE")]
     NotApplicable,
     /// Nothing is known: a tool is missing, or there was no way to try it.
-    #[serde(rename = "NOT TESTED")]
     NotTested,
     /// The examiner itself failed.
-    #[serde(rename = "HARNESS")]
     Harness,
 }
 
@@ -59,6 +52,12 @@ impl Verdict {
     pub(crate) fn rank(self) -> usize {
         let position = Self::ALL.iter().position(|it| *it == self);
         position.unwrap_or(Self::ALL.len())
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
     }
 }
 
@@ -124,7 +123,10 @@ impl From<ControlError> for Stop {
 
 /// Ends the check as a failure if the app answers with a server's error: what it would have
 /// done stays unknown.
-pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn require_no_server_error<T: Into<String>>(
+    status: u16,
+    actual: impl FnOnce() -> T,
+) -> Outcome {
     require(status < 500, actual).map_err(|stop| Stop {
         is_server_error: true,
         ..stop
@@ -135,7 +137,7 @@ pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> Stri
 pub(crate) type Outcome<T = ()> = Result<T, Stop>;
 
 /// Ends the check as a failure unless `holds`.
-pub(crate) fn require(holds: bool, actual: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn require<T: Into<String>>(holds: bool, actual: impl FnOnce() -> T) -> Outcome {
     if holds {
         Ok(())
     } else {

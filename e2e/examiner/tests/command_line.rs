@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
-
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 
-use support::{Examine, Run, odd_app};
+use tempfile::TempDir;
+use testkit::server::free_port;
 
 /// What needs no app is in `tests/command_line/`, one file a case.
 #[test]
@@ -130,5 +132,124 @@ fn init_takes_the_steps_of_a_page_with_scripts() {
         "whoami   = \"/api/me\"",
     ] {
         assert!(written.contains(line), "{written}");
+    }
+}
+
+/// A run to come.
+#[derive(Clone)]
+struct Examine {
+    folder: Arc<TempDir>,
+    arguments: Vec<String>,
+    /// The command of the app, after `--`.
+    command: Vec<String>,
+}
+
+/// The status of a run, and its output.
+struct Run {
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// The command of an odd app, for a shell.
+fn odd_app(kind: &str) -> String {
+    format!("python3 {} {kind}", odd_script().display())
+}
+
+fn odd_script() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/odd/app.py")
+}
+
+impl Examine {
+    /// Without any argument.
+    fn nothing() -> Self {
+        Self {
+            folder: Arc::new(TempDir::new().unwrap()),
+            arguments: Vec::new(),
+            command: Vec::new(),
+        }
+    }
+
+    /// An odd app on a free port.
+    fn odd(kind: &str) -> Self {
+        let script = odd_script().display().to_string();
+        Self::command(["python3".to_owned(), script, kind.to_owned()].to_vec())
+    }
+
+    /// An app that a shell starts, on a free port.
+    fn shell(line: &str) -> Self {
+        Self::command(["sh", "-c", line].map(str::to_owned).to_vec())
+    }
+
+    fn command(command: Vec<String>) -> Self {
+        let start = format!("http://localhost:{}/", free_port());
+        Self {
+            arguments: vec![start],
+            command,
+            ..Self::nothing()
+        }
+    }
+
+    fn flags(mut self, flags: &[&str]) -> Self {
+        let flags = flags.iter().map(|&flag| flag.to_owned());
+        self.arguments.extend(flags);
+        self
+    }
+
+    /// One check alone.
+    fn only(self, id: &str) -> Self {
+        self.flags(&["--only", id])
+    }
+
+    /// `examine init` for the same app.
+    fn init(mut self) -> Self {
+        self.arguments.insert(0, "init".to_owned());
+        self
+    }
+
+    /// `examine` in the folder of an `examine init`, by the file that it wrote.
+    fn examine_by_file(&self, id: &str) -> Self {
+        let here = Self {
+            folder: self.folder.clone(),
+            ..Self::nothing()
+        };
+        here.only(id)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.folder.path().join(file)).unwrap()
+    }
+
+    fn run(&self) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_examine"));
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.args(&self.arguments);
+        if !self.command.is_empty() {
+            command.arg("--").args(&self.command);
+        }
+        let output = command.output().unwrap();
+        Run {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Run {
+    /// Asserts one sentence on standard error that contains `text`, and no report.
+    fn is_trouble(&self, text: &str) {
+        assert_eq!(self.status, Some(2), "{}{}", self.stdout, self.stderr);
+        assert_eq!(self.stdout, "", "there is no report");
+        let last = self.stderr.lines().last().unwrap_or_default();
+        assert!(last.starts_with("examine: "), "{last}");
+        assert!(last.contains(text), "{text:?} is not in {last}");
+    }
+
+    /// Asserts the verdict of a check in the text report.
+    fn has_verdict(&self, id: &str, verdict: &str) {
+        let is_line = |line: &&str| line.starts_with(verdict) && line.contains(id);
+        let is_there = self.stdout.lines().any(|line| is_line(&line));
+        assert!(is_there, "{id}: {}{}", self.stdout, self.stderr);
     }
 }

@@ -1,22 +1,23 @@
 //! Answers that are none of the specification's: of the broker, or of a proxy before it.
 
-mod corpus;
-
 use std::time::Duration;
 
-use serde_json::Value;
+use contract::{Provider, Subject};
+use serde_json::{Value, json};
+use url::{Position, Url};
 
-use super::faulted_login::{Login, answer, calls_of, expect_met, require_page, was_met_by_another};
-use super::legacy::parameter;
+use super::corpora::{CORPORA, Part, WrongAnswer, fill};
+use super::demands::{page_in_words, parameter};
+use super::faulted::{Login, answer, calls_of, was_met_by_another};
 use super::look::SignedInLook;
 use crate::app::Flow;
 use crate::browser::{Arrival, Visit};
-use crate::calls::operation::{PROFILE, SESSION, TOKEN};
+use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
 use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::{Outcome, Stop, require};
-use corpus::{Wrong, profile_of, session_answer, token_answer};
 
 /// The attempts at one answer: an app that reads results in the background may take the
 /// fault with the call of another login.
@@ -31,8 +32,9 @@ pub(super) async fn answer_checked(trial: &Trial<'_>) -> Outcome {
     for operation in calls_of(trial.flow) {
         // The hand-made answer itself is right: what is refused below is its change.
         try_answer(trial, &looks, operation, None).await?;
-        for wrong in corpus::wrong_answers(operation) {
-            try_answer(trial, &looks, operation, Some(&wrong)).await?;
+        let wrong = CORPORA.wrong_answer.iter();
+        for wrong in wrong.filter(|it| it.pointer_in(operation).is_some()) {
+            try_answer(trial, &looks, operation, Some(wrong)).await?;
         }
     }
     Ok(())
@@ -43,14 +45,14 @@ async fn try_answer(
     trial: &Trial<'_>,
     looks: &SignedInLook,
     operation: &'static str,
-    wrong: Option<&Wrong>,
+    wrong: Option<&WrongAnswer>,
 ) -> Outcome {
     for _ in 0..ATTEMPTS {
         let mut login = login_without_provider(trial, operation).await?;
-        let right = right_answer(trial, &login, operation).await?;
+        let right = right_answer(&login.user, operation).await?;
         let mark = trial.mark().await?;
-        arm_answer(trial, &login, operation, &right, wrong).await?;
-        let outcome = try_once(trial, looks, &mut login, operation, wrong, mark).await;
+        arm_answer(&login.user, operation, &right, wrong).await?;
+        let outcome = try_once(looks, &mut login, operation, wrong, mark).await;
         if !was_met_by_another(trial, operation, mark).await? {
             return outcome;
         }
@@ -64,59 +66,51 @@ async fn try_answer(
 /// Lets the next call of `operation` have this answer, and the other call of the login a right
 /// one: the broker knows no made-up code or token.
 async fn arm_answer(
-    trial: &Trial<'_>,
-    login: &Login,
+    user: &User<'_>,
     operation: &'static str,
     right: &Value,
-    wrong: Option<&Wrong>,
+    wrong: Option<&WrongAnswer>,
 ) -> Outcome {
     match operation {
-        TOKEN => {
-            let profile = profile_of(trial.way()?.provider, &login.person);
-            arm(trial, PROFILE, &profile).await?;
-        }
-        PROFILE => arm(trial, TOKEN, &token_answer()).await?,
+        TOKEN => arm(user.trial, PROFILE, &profile_of(user)).await?,
+        PROFILE => arm(user.trial, TOKEN, &token_answer()).await?,
         _ => {}
     }
     match wrong {
         Some(wrong) => {
-            let more = wrong.apply(right);
-            trial.arm_with(operation, "answer", &more).await?;
+            let more = wrong.apply(operation, right);
+            user.trial.arm_with(operation, "answer", &more).await
         }
-        None => arm(trial, operation, right).await?,
+        None => arm(user.trial, operation, right).await,
     }
-    Ok(())
 }
 
 /// Makes the app do the call, and compares what it does with the answer.
 async fn try_once(
-    trial: &Trial<'_>,
     looks: &SignedInLook,
-    login: &mut Login,
+    login: &mut Login<'_>,
     operation: &'static str,
-    wrong: Option<&Wrong>,
+    wrong: Option<&WrongAnswer>,
     mark: u64,
 ) -> Outcome {
-    let arrival = login.go_on(trial).await?;
-    trial.testbed.control.disarm().await?;
-    expect_met(trial, mark, operation).await?;
+    let arrival = login.meet_fault(operation, mark).await?;
     match wrong {
-        None => require_accepted(trial, login, operation, &arrival).await,
+        None => require_accepted(&mut login.user, operation, &arrival).await,
         Some(wrong) => {
             let cause = format!("answered {operation} with {}", wrong.name);
-            require_refused(trial, looks, login, &arrival, &cause).await
+            require_refused(looks, &mut login.user, &arrival, &cause).await
         }
     }
 }
 
 /// A login up to the request that makes the app do `operation`. Every answer comes by hand,
 /// so the user signs in nowhere.
-async fn login_without_provider(trial: &Trial<'_>, operation: &str) -> Outcome<Login> {
-    let mut browser = trial.browser("browser A");
+async fn login_without_provider<'t>(trial: &'t Trial<'_>, operation: &str) -> Outcome<Login<'t>> {
+    let mut user = trial.user("browser A", "Ada");
     let next = if operation == SESSION {
-        trial.last_press(&mut browser).await?
+        trial.last_press(&mut user.browser).await?
     } else {
-        let begun = trial.begin(&mut browser).await?;
+        let begun = user.begin().await?;
         let mut callback = trial.callback()?;
         if trial.flow == Flow::Legacy {
             let state = parameter(&begun.url, "state")?;
@@ -130,66 +124,125 @@ async fn login_without_provider(trial: &Trial<'_>, operation: &str) -> Outcome<L
             callback.by_page_of(&trial.testbed.addresses.broker)
         }
     };
-    Ok(Login {
-        browser,
-        person: Person::new("Ada"),
-        next,
-    })
+    Ok(Login { user, next })
 }
 
 async fn arm(trial: &Trial<'_>, operation: &str, body: &Value) -> Outcome {
-    let json = serde_json::json!({ "Content-Type": "application/json" });
+    let json = json!({ "Content-Type": "application/json" });
     let more = answer(200, &json, &body.to_string());
     trial.arm_with(operation, "answer", &more).await
 }
 
-/// Answers the next call with the right profile of this login's person, after a change.
+/// Answers the next call with the right profile of this user, after a change.
 pub(super) async fn arm_right(
-    trial: &Trial<'_>,
+    user: &User<'_>,
     operation: &str,
-    login: &Login,
     change: impl FnOnce(&mut Value),
 ) -> Outcome {
-    let mut right = right_answer(trial, login, operation).await?;
+    let mut right = right_answer(user, operation).await?;
     match right.pointer_mut("/profile") {
         Some(profile) => change(profile),
         None => change(&mut right),
     }
-    arm(trial, operation, &right).await
+    arm(user.trial, operation, &right).await
 }
 
-async fn right_answer(trial: &Trial<'_>, login: &Login, operation: &str) -> Outcome<Value> {
-    let profile = || {
-        profile_of(
-            trial.way().map_or("google", |way| way.provider),
-            &login.person,
-        )
-    };
+async fn right_answer(user: &User<'_>, operation: &str) -> Outcome<Value> {
     Ok(match operation {
         SESSION => {
-            let mut other = trial.browser("browser B");
-            session_answer(trial.begin(&mut other).await?.url.as_str())
+            let mut other = user.trial.browser("browser B");
+            session_answer(user.trial.begin(&mut other).await?.url.as_str())
         }
         TOKEN => token_answer(),
-        PROFILE => profile(),
-        _ => serde_json::json!({ "status": "succeeded", "profile": profile() }),
+        PROFILE => profile_of(user),
+        _ => json!({ "status": "succeeded", "profile": profile_of(user) }),
     })
 }
 
-async fn require_accepted(
-    trial: &Trial<'_>,
-    login: &mut Login,
-    operation: &str,
-    arrival: &Arrival,
-) -> Outcome {
+fn session_answer(authorization_url: &str) -> Value {
+    json!({ "authorization_url": authorization_url, "expires_in": 600 })
+}
+
+fn token_answer() -> Value {
+    json!({
+        "access_token": format!("fsi_{}", random::secret()),
+        "token_type": "Bearer",
+        "expires_in": 900,
+        "scope": "profile",
+    })
+}
+
+/// The profile that the broker makes of a user.
+fn profile_of(user: &User<'_>) -> Value {
+    let provider = user.trial.way().map_or("google", |way| way.provider);
+    let person: &Person = &user.person;
+    let (by, username) = match provider {
+        "github" => (Provider::GitHub, person.username.as_deref()),
+        _ => (Provider::Google, None),
+    };
+    json!({
+        "subject": Subject::of(by, &person.id),
+        "provider": provider,
+        "providerSubject": person.id,
+        "name": person.name,
+        "username": username,
+        "email": person.email,
+        "emailVerified": person.is_email_verified,
+        "avatarUrl": person.picture,
+    })
+}
+
+impl WrongAnswer {
+    /// Where the wrong part is in the answer of `operation`; `None` if that lacks it.
+    fn pointer_in(&self, operation: &str) -> Option<&'static str> {
+        match (self.part, operation) {
+            (Part::Any, _)
+            | (Part::Session, SESSION)
+            | (Part::Token, TOKEN)
+            | (Part::Profile, PROFILE)
+            | (Part::Result, RESULT) => Some(""),
+            (Part::Profile, RESULT) => Some("/profile"),
+            _ => None,
+        }
+    }
+
+    /// The members of the fault, for a right body.
+    fn apply(&self, operation: &str, right: &Value) -> Value {
+        let headers = match self.content_type.as_deref() {
+            Some("") => json!({}),
+            None => json!({ "Content-Type": "application/json" }),
+            Some(content_type) => json!({ "Content-Type": content_type }),
+        };
+        let body = self.body(operation, right);
+        answer(self.status.unwrap_or(200), &headers, &body)
+    }
+
+    fn body(&self, operation: &str, right: &Value) -> String {
+        if let Some(body) = &self.body {
+            return body.replace('$', &right.to_string());
+        }
+        let mut changed = right.clone();
+        let pointer = self.pointer_in(operation).unwrap_or_default();
+        if let Some(Value::Object(members)) = changed.pointer_mut(pointer) {
+            for (name, json) in &self.set {
+                let right = members.get(name).map_or(String::new(), Value::to_string);
+                let value = serde_json::from_str(&json.replace('$', &right));
+                members.insert(name.clone(), value.unwrap_or_default());
+            }
+            members.retain(|name, _| Some(name) != self.remove.as_ref());
+        }
+        let mut text = changed.to_string();
+        if self.is_cut {
+            text.truncate(text.len() / 2);
+        }
+        text
+    }
+}
+
+async fn require_accepted(user: &mut User<'_>, operation: &str, arrival: &Arrival) -> Outcome {
     let is_accepted = match arrival {
         Arrival::Stopped(_) => operation == SESSION,
-        Arrival::Page(_) => {
-            operation != SESSION
-                && trial
-                    .is_signed_in(&mut login.browser, &login.person)
-                    .await?
-        }
+        Arrival::Page(_) => operation != SESSION && user.is_signed_in().await?,
     };
     if is_accepted {
         return Ok(());
@@ -200,9 +253,8 @@ async fn require_accepted(
 }
 
 async fn require_refused(
-    trial: &Trial<'_>,
     looks: &SignedInLook,
-    login: &mut Login,
+    user: &mut User<'_>,
     arrival: &Arrival,
     cause: &str,
 ) -> Outcome {
@@ -211,25 +263,21 @@ async fn require_refused(
             "{cause}, the app sends the browser on all the same"
         )));
     };
-    let is_in = trial
-        .is_signed_in(&mut login.browser, &login.person)
-        .await?
-        || looks.is_shown_to(trial, &mut login.browser).await?;
+    let is_in = user.is_signed_in().await? || looks.is_shown_to(user).await?;
     require(!is_in, || format!("{cause}, the app signs the user in"))?;
-    require_page(trial, page, cause)
+    page_in_words(user.trial, page, cause)
 }
 
 /// `authorization-url-checked`: addresses that are not below the broker's origin.
 pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
     let mut other = trial.browser("browser B");
     let right = trial.begin(&mut other).await?.url;
-    for (name, url) in corpus::wrong_addresses(&right) {
+    for (name, address) in &CORPORA.wrong_addresses {
+        let url = wrong_address(address, &right);
         let mut login = login_without_provider(trial, SESSION).await?;
         let mark = trial.mark().await?;
         arm(trial, SESSION, &session_answer(&url)).await?;
-        let arrival = login.go_on(trial).await?;
-        trial.testbed.control.disarm().await?;
-        expect_met(trial, mark, SESSION).await?;
+        let arrival = login.meet_fault(SESSION, mark).await?;
         let cause = format!("given an authorization_url with {name}");
         match &arrival {
             Arrival::Stopped(_) => {
@@ -250,9 +298,28 @@ pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
                 require(!page.json_texts().contains(&url), || {
                     format!("{cause}, the app gives its script the address to go to")
                 })?;
-                require_page(trial, page, &cause)?;
+                page_in_words(trial, page, &cause)?;
             }
         }
     }
     Ok(())
+}
+
+fn wrong_address(row: &str, right: &Url) -> String {
+    let scheme = right.scheme();
+    let values = [
+        ("scheme", scheme),
+        (
+            "other_scheme",
+            if scheme == "https" { "http" } else { "https" },
+        ),
+        ("host", right.host_str().unwrap_or_default()),
+        (
+            "authority",
+            &right[Position::BeforeHost..Position::AfterPort],
+        ),
+        ("path", right.path()),
+        ("right", right.as_str()),
+    ];
+    fill(row, &values)
 }

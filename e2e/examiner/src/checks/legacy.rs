@@ -1,134 +1,272 @@
-//! The legacy flow: state and PKCE.
+//! The legacy flow: its state is random, bound to its browser and used once, and PKCE has a
+//! verifier that nobody can guess.
 
 use std::collections::{HashMap, HashSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use url::Url;
 
-use crate::browser::Visit;
-use crate::calls::Call;
+use super::corpora::{CORPORA, fill};
+use super::demands::{absent, no_call, parameter, session_cookies};
+use crate::browser::{Browser, Visit};
 use crate::calls::operation::TOKEN;
-use crate::person::Person;
 use crate::random;
 use crate::search;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 
-/// `state-checked`: callbacks with a valid code and a state that is absent or not the
-/// transaction's.
-pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
-    type Change = fn(&str, &str) -> String;
-    let changes: [(&str, Change); 8] = [
-        ("without state", |code, _| format!("code={code}")),
-        ("with an empty state", |code, _| {
-            format!("code={code}&state=")
-        }),
-        ("with another state", |code, _| {
-            format!("code={code}&state={}", random::secret())
-        }),
-        ("with the state in other case", |code, state| {
-            format!("code={code}&state={}", swap_case(state))
-        }),
-        (
-            "with a state whose second half is another",
-            |code, state| {
-                let half = first_half(state);
-                let missing = state.chars().count() - half.chars().count();
-                let other: String = random::secret().chars().take(missing).collect();
-                format!("code={code}&state={half}{other}")
-            },
-        ),
-        ("with half a state", |code, state| {
-            format!("code={code}&state={}", first_half(state))
-        }),
-        ("with more after the state", |code, state| {
-            format!("code={code}&state={state}x")
-        }),
-        ("with two states", |code, state| {
-            format!("code={code}&state={}&state={state}", random::secret())
-        }),
-    ];
-    for (change, query) in changes {
-        let person = Person::new("Ada");
-        let mut browser = trial.browser("browser A");
-        let callback = trial.up_to_callback(&mut browser, &person).await?;
-        let (code, state) = (
-            parameter(&callback.url, "code")?,
-            parameter(&callback.url, "state")?,
-        );
-        let mut changed = callback.url.clone();
-        changed.set_query(Some(&query(&code, &state)));
-        let mark = trial.mark().await?;
-        browser
-            .visit(Visit {
-                url: changed,
-                ..callback
-            })
-            .await?;
-        let calls = trial.calls(mark).await?;
-        let is_in = trial.is_signed_in(&mut browser, &person).await?;
-        require(!is_in, || format!("a callback {change} signs in"))?;
-        let sent = calls.iter().find(|call| call.operation == TOKEN);
-        require(sent.is_none(), || {
-            format!(
-                "a callback {change} made the app send the code: {}",
-                sent.map_or_else(String::new, Call::describe)
-            )
+/// The length of 32 bytes in base64url.
+const STATE_LENGTH: usize = 43;
+
+/// The length that two random states never share.
+const MAX_SHARED: usize = 12;
+
+/// The different values that 32 random bytes have at least; 30 are usual.
+const MIN_DIFFERENT_BYTES: usize = 16;
+
+/// `state-present`: of several logins, in one browser and in others.
+pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
+    let mut ada = trial.user("browser A", "Ada");
+    ada.sign_in().await?;
+    let mut states: Vec<String> = Vec::new();
+    for round in 0..6 {
+        let mut other = trial.browser("browser B");
+        let browser = if round % 2 == 0 {
+            &mut ada.browser
+        } else {
+            &mut other
+        };
+        browser.open(&trial.testbed.start).await?;
+        let mut known = cookie_values(trial, browser);
+        let visit = match trial.begin_signed_in(browser, None).await? {
+            Some(visit) => visit,
+            // A visitor's browser, then, in which the logins to come are begun as well.
+            None => {
+                *browser = trial.browser("browser A");
+                browser.open(&trial.testbed.start).await?;
+                known = cookie_values(trial, browser);
+                trial.begin(browser).await?
+            }
+        };
+        let state = parameter(&visit.url, "state").ok();
+        let state = state.filter(|it| !it.is_empty());
+        let state = state.ok_or_else(|| Stop::fail("the authorization URL has no state"))?;
+        require_random(&state)?;
+        require_unlike(&state, &states)?;
+        known.extend(cookie_values(trial, browser));
+        require(
+            !known.contains(&state),
+            || "the state is the session's id, which the browser holds",
+        )?;
+        let derived = known.iter().any(|value| search::challenge(value) == state);
+        require(
+            !derived,
+            || "the state is made of the session's id, which the browser holds",
+        )?;
+        states.push(state);
+    }
+    Ok(())
+}
+
+/// The values of the session's cookies, as they are and without an encoding or signature.
+fn cookie_values(trial: &Trial<'_>, browser: &Browser) -> HashSet<String> {
+    let cookies = session_cookies(trial, browser).into_iter();
+    let layers = cookies.flat_map(|cookie| search::layers(&cookie.value));
+    let parts = layers.flat_map(|text| {
+        let first = text.split(['.', ':']).map(str::to_owned);
+        first.chain([text.clone()]).collect::<Vec<_>>()
+    });
+    // The layers of one that keeps the state itself are longer texts, not the state alone.
+    parts.filter(|part| part.len() >= 16).collect()
+}
+
+fn require_random(state: &str) -> Outcome {
+    // 40 characters are 30 whole bytes; the last bits of the 43rd may be anything.
+    let whole = state.get(..40).unwrap_or_default();
+    let bytes = URL_SAFE_NO_PAD.decode(whole).unwrap_or_default();
+    let length = state.len();
+    require(length == STATE_LENGTH && !bytes.is_empty(), || {
+        format!("the state has {length} characters, and not 43 of base64url")
+    })?;
+    let different: HashSet<_> = bytes.iter().collect();
+    require(
+        different.len() >= MIN_DIFFERENT_BYTES,
+        || "the state is not random: its bytes repeat",
+    )?;
+    require(
+        !bytes.iter().all(u8::is_ascii_graphic),
+        || "the state is not random: it is a text in base64url",
+    )
+}
+
+fn require_unlike(state: &str, others: &[String]) -> Outcome {
+    for other in others {
+        require(state != other, || "two logins have the same state")?;
+        let pairs = || state.bytes().zip(other.bytes());
+        let shared = pairs().take_while(|(a, b)| a == b).count();
+        let shared = shared.max(pairs().rev().take_while(|(a, b)| a == b).count());
+        require(shared < MAX_SHARED, || {
+            format!("the states of two logins share {shared} characters: they can be guessed")
         })?;
     }
     Ok(())
 }
 
+/// `state-checked`: callbacks with a valid code and a state that is absent or not the
+/// transaction's.
+pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
+    for (change, query) in &CORPORA.wrong_states {
+        let mut ada = trial.user("browser A", "Ada");
+        let mut callback = ada.up_to_callback().await?;
+        let query = wrong_query(query, &callback.url)?;
+        callback.url.set_query(Some(&query));
+        let mark = trial.mark().await?;
+        ada.visit(callback).await?;
+        let calls = trial.calls(mark).await?;
+        let is_in = ada.is_signed_in().await?;
+        require(!is_in, || format!("a callback {change} signs in"))?;
+        let what = format!("a callback {change} made the app send the code:");
+        no_call(&calls, |call| call.operation == TOKEN, &what)?;
+    }
+    Ok(())
+}
+
+fn wrong_query(row: &str, callback: &Url) -> Outcome<String> {
+    let state = parameter(callback, "state")?;
+    let (other, other_half) = (random::secret(), random::secret());
+    let length = state.chars().count();
+    let cut = |text: &str, length: usize| text.chars().take(length).collect::<String>();
+    let swap = |c: char| match c.is_ascii_lowercase() {
+        true => c.to_ascii_uppercase(),
+        false => c.to_ascii_lowercase(),
+    };
+    let values = [
+        ("code", parameter(callback, "code")?),
+        ("other", other),
+        ("swapped", state.chars().map(swap).collect()),
+        ("half", cut(&state, length / 2)),
+        ("other_half", cut(&other_half, length - length / 2)),
+        ("state", state),
+    ];
+    Ok(fill(
+        row,
+        &values
+            .each_ref()
+            .map(|(name, value)| (*name, value.as_str())),
+    ))
+}
+
+/// `state-bound`: the whole callback of another browser's login.
+pub(super) async fn state_bound(trial: &Trial<'_>) -> Outcome {
+    let mut attacker = trial.user("the attacker's browser", "Mallory");
+    let callback = attacker.up_to_callback().await?;
+    let mut victim = trial.user_as("the victim's browser", attacker.person);
+    // With a login of its own under way, so that it is no unknown browser.
+    victim.begin().await?;
+
+    let mark = trial.mark().await?;
+    let page = victim.visit(Visit::typed(&callback.url)).await?;
+    let what = "a callback with the state and the code of another browser's login";
+    require(!victim.is_signed_in().await?, || {
+        format!("{what} signs the user in, to the attacker's account")
+    })?;
+    no_token_call(trial, mark, what).await?;
+    let (path, status) = (page.url.path(), page.status);
+    require(status < 500 && trial.has_words(&page), || {
+        format!("{what} ends at {path} with status {status} and without a page in words")
+    })
+}
+
+/// `state-once`: after a success, after an error, after a code that the broker refused.
+pub(super) async fn state_once(trial: &Trial<'_>) -> Outcome {
+    let mut ada = trial.user("browser A", "Ada");
+    let callback = ada.up_to_callback().await?;
+    ada.visit(callback.clone()).await?;
+    if !ada.is_signed_in().await? {
+        return Err(Stop::not_testable("a plain sign-in did not work"));
+    }
+    let of_another = trial.user("browser B", "Ben").up_to_callback().await?;
+    let fresh = parameter(&of_another.url, "code")?;
+    let again = with_parameter(&callback.url, "code", &fresh);
+    let mark = trial.mark().await?;
+    ada.open(&again).await?;
+    let what = "after a successful callback, another one with the same state";
+    no_token_call(trial, mark, what).await?;
+
+    let failed = [
+        ("an error", "error", "access_denied".to_owned()),
+        ("a code that the broker refuses", "code", random::secret()),
+    ];
+    for (name, parameter, value) in failed {
+        let mut ada = trial.user("browser A", "Ada");
+        let callback = ada.up_to_callback().await?;
+        let first = Visit {
+            url: with_parameter(&callback.url, parameter, &value),
+            ..callback.clone()
+        };
+        ada.visit(first).await?;
+        let mark = trial.mark().await?;
+        ada.visit(callback).await?;
+        let what = format!("after a callback with {name}, another one with the same state");
+        require(!ada.is_signed_in().await?, || format!("{what} signs in"))?;
+        no_token_call(trial, mark, &what).await?;
+    }
+    Ok(())
+}
+
+/// The callback with this parameter, and neither a code nor an error beside it.
+fn with_parameter(callback: &Url, name: &str, value: &str) -> Url {
+    let is_kept = |name: &str| name != "code" && name != "error";
+    let kept = callback.query_pairs().filter(|(its, _)| is_kept(its));
+    let mut url = callback.clone();
+    url.query_pairs_mut()
+        .clear()
+        .extend_pairs(kept)
+        .append_pair(name, value);
+    url
+}
+
+async fn no_token_call(trial: &Trial<'_>, mark: u64, what: &str) -> Outcome {
+    let calls = trial.calls(mark).await?;
+    let what = format!("{what} made the app send the code:");
+    no_call(&calls, |call| call.operation == TOKEN, &what)
+}
+
 /// `pkce`: the method, fresh challenges, no verifier in the browser, none made of the state.
 pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
-    let mut browser = trial.browser("browser A");
+    let mut ada = trial.user("browser A", "Ada");
     let mut challenges = HashSet::new();
     for _ in 0..3 {
-        let visit = trial.begin(&mut browser).await?;
+        let visit = ada.begin().await?;
         let query: HashMap<_, _> = visit.url.query_pairs().into_owned().collect();
-        let challenge = query.get("code_challenge").cloned().unwrap_or_default();
-        let state = query.get("state").cloned().unwrap_or_default();
-        require(!challenge.is_empty(), || {
-            "the authorization URL has no code_challenge".to_owned()
-        })?;
-        let method = query
-            .get("code_challenge_method")
-            .map_or("none", String::as_str);
+        let value = |name| query.get(name).map_or("", String::as_str);
+        let (challenge, state) = (value("code_challenge"), value("state"));
+        require(
+            !challenge.is_empty(),
+            || "the authorization URL has no code_challenge",
+        )?;
+        let method = query.get("code_challenge_method");
+        let method = method.map_or("none", String::as_str);
         require(method == "S256", || {
             format!("the code_challenge_method is {method}")
         })?;
-        require(challenge != state, || {
-            "the code_challenge is the state".to_owned()
-        })?;
-        require(!derived_from(&state).contains(&challenge), || {
-            "the code_verifier is made of the state, which every log of addresses has".to_owned()
-        })?;
-        require(challenges.insert(challenge), || {
-            "two logins have the same code_verifier".to_owned()
-        })?;
+        require(challenge != state, || "the code_challenge is the state")?;
+        require(
+            !derived_from(state).contains(challenge),
+            || "the code_verifier is made of the state, which every log of addresses has",
+        )?;
+        require(
+            challenges.insert(challenge.to_owned()),
+            || "two logins have the same code_verifier",
+        )?;
     }
-    trial.sign_in(&mut browser, &Person::new("Ada")).await?;
-    let last = browser
-        .asked
-        .iter()
-        .filter_map(|url| parameter(url, "code_challenge").ok());
-    challenges.extend(last);
-    let haystacks = search::haystacks_of(&browser, |page| trial.testbed.is_app(&page.url));
-    match search::find_verifier(&haystacks, &challenges) {
-        None => Ok(()),
-        Some(place) => require(false, || format!("the code_verifier is in {place}")),
-    }
-}
-
-/// `token-not-in-browser`: searched in everything that the browser saw of a whole login.
-pub(super) async fn token_not_in_browser(trial: &Trial<'_>) -> Outcome {
-    let mut browser = trial.browser("browser A");
-    trial.sign_in(&mut browser, &Person::new("Ada")).await?;
-    super::key::open_everything(trial, &mut browser).await?;
-    let haystacks = search::haystacks_of(&browser, |_| true);
-    match search::find_token(&haystacks) {
-        None => Ok(()),
-        Some(place) => require(false, || format!("the access token is in {place}")),
-    }
+    ada.sign_in().await?;
+    let asked = ada.browser.asked.iter();
+    challenges.extend(asked.filter_map(|url| parameter(url, "code_challenge").ok()));
+    let haystacks = search::haystacks_of(&ada.browser, |page| trial.testbed.is_app(&page.url));
+    let place = search::find_verifier(&haystacks, &challenges);
+    absent("the code_verifier is", place)
 }
 
 /// The challenges of verifiers that a careless app makes of the state.
@@ -142,26 +280,24 @@ fn derived_from(state: &str) -> HashSet<String> {
         .collect()
 }
 
-/// A parameter of an address.
-pub(super) fn parameter(url: &Url, name: &str) -> Outcome<String> {
-    let mut pairs = url.query_pairs();
-    let value = pairs
-        .find(|(its, _)| its == name)
-        .map(|(_, value)| value.into_owned());
-    value.ok_or_else(|| Stop::not_testable(format!("{} has no {name}", url.path())))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn first_half(text: &str) -> String {
-    text.chars().take(text.chars().count() / 2).collect()
-}
-
-fn swap_case(text: &str) -> String {
-    let swap = |c: char| {
-        if c.is_ascii_lowercase() {
-            c.to_ascii_uppercase()
-        } else {
-            c.to_ascii_lowercase()
+    #[test]
+    fn a_random_state_passes_and_a_made_up_one_does_not() {
+        assert_eq!(require_random(&random::secret()), Ok(()));
+        let constant = "A".repeat(STATE_LENGTH);
+        let text = URL_SAFE_NO_PAD.encode("user-17-0123456789abcdefghijklmn");
+        for weak in [constant.as_str(), text.as_str(), "abc", ""] {
+            assert!(require_random(weak).is_err(), "{weak}");
         }
-    };
-    text.chars().map(swap).collect()
+    }
+
+    #[test]
+    fn a_changed_callback_has_one_code_and_the_same_state() {
+        let callback = Url::parse("http://localhost/cb?code=a&state=s").unwrap();
+        let changed = with_parameter(&callback, "error", "access_denied");
+        assert_eq!(changed.query(), Some("state=s&error=access_denied"));
+    }
 }

@@ -2,8 +2,9 @@
 
 use scraper::Selector;
 
-use crate::browser::{Browser, Page};
+use crate::browser::Page;
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::Outcome;
 
 /// The sign of a session where no name shows: the way to sign out, which a visitor lacks;
@@ -15,49 +16,38 @@ pub(super) struct SignedInLook {
 
 impl SignedInLook {
     pub(super) async fn learn(trial: &Trial<'_>) -> Outcome<Self> {
-        let mut visitor = trial.browser("browser B");
-        let visitors_text = trial.whoami(&mut visitor).await?.text();
-        let shows_sign_out = has_sign_out(trial, &mut visitor).await?;
+        let mut visitor = trial.user("browser B", "Ben");
+        let visitors_text = visitor.whoami().await?.text();
+        let shows_sign_out = has_sign_out(&mut visitor).await?;
         Ok(Self {
             is_sign_out_telling: shows_sign_out == Some(false),
             visitors_text,
         })
     }
 
-    /// Whether the app shows this browser, surely, that it is signed in.
-    pub(super) async fn is_shown_to(
-        &self,
-        trial: &Trial<'_>,
-        browser: &mut Browser,
-    ) -> Outcome<bool> {
-        if !self.is_sign_out_telling {
-            return Ok(false);
-        }
-        Ok(has_sign_out(trial, browser).await? == Some(true))
+    /// Whether the app shows this user, surely, that they are signed in.
+    pub(super) async fn is_shown_to(&self, user: &mut User<'_>) -> Outcome<bool> {
+        Ok(self.is_sign_out_telling && has_sign_out(user).await? == Some(true))
     }
 
     /// As [`is_shown_to`](Self::is_shown_to), with a guess where the app has no such sign.
-    pub(super) async fn seems_shown_to(
-        &self,
-        trial: &Trial<'_>,
-        browser: &mut Browser,
-    ) -> Outcome<bool> {
+    pub(super) async fn seems_shown_to(&self, user: &mut User<'_>) -> Outcome<bool> {
         if self.is_sign_out_telling {
-            return self.is_shown_to(trial, browser).await;
+            return self.is_shown_to(user).await;
         }
-        let page = trial.whoami(browser).await?;
+        let page = user.whoami().await?;
         Ok(page.status == 200 && page.text() != self.visitors_text)
     }
 }
 
 /// Whether the page has the step that signs out; `None` if no such step is known.
-async fn has_sign_out(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Option<bool>> {
-    let Some(step) = &trial.app.sign_out else {
+async fn has_sign_out(user: &mut User<'_>) -> Outcome<Option<bool>> {
+    let app = user.trial.app;
+    let Some(step) = &app.sign_out else {
         return Ok(None);
     };
-    let page = browser
-        .open(&trial.testbed.at(&trial.app.sign_out_page)?)
-        .await?;
+    let url = user.trial.testbed.at(&app.sign_out_page)?;
+    let page = user.open(&url).await?;
     Ok(Some(step.on_page(&page).is_some()))
 }
 

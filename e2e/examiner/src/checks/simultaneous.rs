@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{join_all, try_join_all};
 
-use super::cookie::session_cookies;
-use crate::browser::{Browser, Page, Visit};
+use super::demands::session_cookies;
+use crate::browser::{Page, Visit};
 use crate::calls::Call;
 use crate::person::Person;
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// The number of callbacks that one browser asks for at once.
@@ -39,79 +40,63 @@ pub(super) async fn binding_own(trial: &Trial<'_>) -> Outcome {
 
 /// The victim comes back; two others, one of whom is signed in, ask for that callback.
 async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
-    let (victim, other) = (Person::new("Vera"), Person::new("Otto"));
-    let mut own = trial.browser("the victim's browser");
-    let mut attacker = trial.browser("the attacker's browser");
-    let mut user = trial.browser("browser B");
-    trial.sign_in(&mut user, &other).await?;
-    let callback = trial.up_to_callback(&mut own, &victim).await?;
+    let mut victim = trial.user("the victim's browser", "Vera");
+    let mut attacker = trial.user("the attacker's browser", "Mallory");
+    let mut otto = trial.user("browser B", "Otto");
+    otto.sign_in().await?;
+    let callback = victim.up_to_callback().await?;
     // The attacker has begun a login, too: a browser without any cookie is `binding-required`.
-    trial.begin(&mut attacker).await?;
+    attacker.begin().await?;
 
     let foreign = Visit::typed(&callback.url);
-    let others = try_join_all([&mut attacker, &mut user].map(|it| it.visit(foreign.clone())));
+    let others = try_join_all([&mut attacker, &mut otto].map(|it| it.visit(foreign.clone())));
     let (pages, own_page) = match moment {
-        Moment::Before => (others.await?, own.visit(callback).await?),
-        Moment::Same => tokio::try_join!(others, own.visit(callback))?,
+        Moment::Before => (others.await?, victim.visit(callback).await?),
+        Moment::Same => tokio::try_join!(others, victim.visit(callback))?,
     };
     for page in pages.iter().chain([&own_page]) {
         check_status(page)?;
     }
-    for browser in [&mut attacker, &mut user] {
-        if trial.is_signed_in(browser, &victim).await? {
+    for user in [&mut attacker, &mut otto] {
+        if user.sees(&victim.person).await? {
             return Err(Stop::takeover(format!(
                 "{} asked for the callback as another user came back, and is signed in as that user",
-                browser.transport.name
+                user.browser.transport.name
             )));
         }
     }
-    let stays = trial.is_signed_in(&mut user, &other).await?;
-    require(stays, || {
-        "a signed-in user who asks for another user's callback is signed out".to_owned()
-    })?;
-    let ends_well = trial.is_signed_in(&mut own, &victim).await?;
-    require(ends_well, || {
-        "a user who comes back while other browsers ask for the callback is not signed in"
-            .to_owned()
-    })
+    require(
+        otto.is_signed_in().await?,
+        || "a signed-in user who asks for another user's callback is signed out",
+    )?;
+    require(
+        victim.is_signed_in().await?,
+        || "a user who comes back while other browsers ask for the callback is not signed in",
+    )
 }
 
 /// Two people come back at once, each to their own callback.
 async fn own_callbacks(trial: &Trial<'_>) -> Outcome {
-    let (one, other) = (Person::new("Vera"), Person::new("Otto"));
-    let mut first = trial.browser("browser A");
-    let mut second = trial.browser("browser B");
-    let visits = (
-        trial.up_to_callback(&mut first, &one).await?,
-        trial.up_to_callback(&mut second, &other).await?,
-    );
-    let (page, second_page) = tokio::join!(first.visit(visits.0), second.visit(visits.1));
+    let mut vera = trial.user("browser A", "Vera");
+    let mut otto = trial.user("browser B", "Otto");
+    let visits = (vera.up_to_callback().await?, otto.up_to_callback().await?);
+    let (page, second_page) = tokio::join!(vera.visit(visits.0), otto.visit(visits.1));
     check_status(&page?)?;
     check_status(&second_page?)?;
-    for (browser, own, foreign) in [(first, &one, &other), (second, &other, &one)] {
-        check_person(trial, browser, own, foreign).await?;
-    }
-    Ok(())
+    check_person(&mut vera, &otto.person).await?;
+    check_person(&mut otto, &vera.person).await
 }
 
-async fn check_person(
-    trial: &Trial<'_>,
-    mut browser: Browser,
-    own: &Person,
-    foreign: &Person,
-) -> Outcome {
-    let page = trial.whoami(&mut browser).await?;
+async fn check_person(user: &mut User<'_>, foreign: &Person) -> Outcome {
+    let page = user.whoami().await?;
+    let name = &user.browser.transport.name;
     if foreign.is_shown_in(&page.body) {
         return Err(Stop::takeover(format!(
-            "two users came back at once, and {} is signed in as the other's",
-            browser.transport.name
+            "two users came back at once, and {name} is signed in as the other's"
         )));
     }
-    require(own.is_shown_in(&page.body), || {
-        format!(
-            "two users came back at once, and {} is not signed in",
-            browser.transport.name
-        )
+    require(user.person.is_shown_in(&page.body), || {
+        format!("two users came back at once, and {name} is not signed in")
     })
 }
 
@@ -127,11 +112,10 @@ fn most_of_one_login(calls: &[Call], operation: &str) -> usize {
 /// `concurrent-callback`: one browser asks for its callback twenty times at once.
 pub(super) async fn concurrent_callback(trial: &Trial<'_>) -> Outcome {
     for _ in 0..ROUNDS {
-        let person = Person::new("Ada");
-        let mut browser = trial.browser("browser A");
-        let callback = trial.up_to_callback(&mut browser, &person).await?;
+        let mut ada = trial.user("browser A", "Ada");
+        let callback = ada.up_to_callback().await?;
         let mark = trial.mark().await?;
-        let mut tabs = vec![browser; CALLBACKS];
+        let mut tabs = vec![ada; CALLBACKS];
         let arrivals = tabs.iter_mut().map(|tab| tab.visit(callback.clone()));
         for page in try_join_all(arrivals).await? {
             check_status(&page)?;
@@ -142,55 +126,40 @@ pub(super) async fn concurrent_callback(trial: &Trial<'_>) -> Outcome {
         require(made == 1, || {
             format!("{CALLBACKS} callbacks at once made the app call {operation} {made} times")
         })?;
-        let looks = tabs.iter_mut().map(|tab| trial.is_signed_in(tab, &person));
+        let looks = tabs.iter_mut().map(User::is_signed_in);
         let signed_in = try_join_all(looks).await?;
-        let pairs = tabs.iter().zip(signed_in);
-        let sessions: HashSet<_> = pairs
-            .filter(|(_, is_in)| *is_in)
-            .map(|(tab, _)| values(trial, tab))
-            .collect();
-        require(!sessions.is_empty(), || {
+        let pairs = tabs.iter().zip(signed_in).filter(|(_, is_in)| *is_in);
+        let sessions = pairs.map(|(tab, _)| session_of(tab));
+        let sessions = HashSet::<_>::from_iter(sessions).len();
+        require(sessions > 0, || {
             format!("after {CALLBACKS} callbacks at once the user is not signed in")
         })?;
-        require(sessions.len() == 1, || {
-            format!(
-                "{CALLBACKS} callbacks at once began {} sessions",
-                sessions.len()
-            )
+        require(sessions == 1, || {
+            format!("{CALLBACKS} callbacks at once began {sessions} sessions")
         })?;
     }
     Ok(())
 }
 
-fn values(trial: &Trial<'_>, browser: &Browser) -> Vec<(String, String)> {
-    let cookies = session_cookies(trial, browser).into_iter();
+fn session_of(user: &User<'_>) -> Vec<(String, String)> {
+    let cookies = session_cookies(user.trial, &user.browser).into_iter();
     cookies.map(|cookie| (cookie.name, cookie.value)).collect()
 }
 
 /// `users-apart`: fifty people sign in at once, and then look at every page at once.
 pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
-    trial
-        .sign_in(&mut trial.browser("browser A"), &Person::new("Ada"))
-        .await?;
-    let people: Vec<_> = (0..PEOPLE).map(|_| Person::new("Ada")).collect();
-    let mut browsers: Vec<_> = (1..=PEOPLE)
-        .map(|number| trial.browser(&format!("browser {number}")))
+    trial.user("browser A", "Ada").sign_in().await?;
+    let mut users: Vec<_> = (1..=PEOPLE)
+        .map(|number| trial.user(&format!("browser {number}"), "Ada"))
         .collect();
-    let visits = browsers.iter_mut().zip(&people);
-    let visits = visits.map(|(browser, person)| trial.try_sign_in(browser, person));
-    let landings = join_all(visits).await;
+    let landings = join_all(users.iter_mut().map(User::try_sign_in)).await;
     // Only when all are signed in: an app that has room for fewer sessions mixes them up then.
-    let looks = browsers.iter_mut().zip(&people);
-    let looks = looks.map(|(browser, person)| look(trial, browser, person));
-    let looks = join_all(looks).await;
-    for (browser, own) in browsers.iter().zip(&people) {
-        let pages = browser.seen.iter();
+    let looks = join_all(users.iter_mut().map(look)).await;
+    for user in &users {
+        let pages = user.browser.seen.iter();
         for page in pages.filter(|page| trial.testbed.is_app(&page.url)) {
-            let foreign = people.iter().filter(|other| *other != own);
-            if foreign
-                .into_iter()
-                .any(|other| other.is_shown_in(&page.body))
-            {
+            let mut foreign = users.iter().map(|it| &it.person);
+            if foreign.any(|it| *it != user.person && it.is_shown_in(&page.body)) {
                 return Err(Stop::takeover(format!(
                     "of {PEOPLE} users at once, one sees another's profile at {}",
                     page.url.path()
@@ -206,20 +175,18 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
     })
 }
 
-/// Whether the app shows `person`.
-async fn look(trial: &Trial<'_>, browser: &mut Browser, person: &Person) -> Outcome<bool> {
-    if trial.testbed.at(&trial.app.whoami)? != trial.testbed.start {
-        browser.open(&trial.testbed.start).await?;
+/// Whether the app shows the user, on every page.
+async fn look(user: &mut User<'_>) -> Outcome<bool> {
+    let testbed = user.trial.testbed;
+    if testbed.at(&user.trial.app.whoami)? != testbed.start {
+        user.open(&testbed.start).await?;
     }
-    trial.is_signed_in(browser, person).await
+    user.is_signed_in().await
 }
 
 fn check_status(page: &Page) -> Outcome {
-    require_no_server_error(page.status, || {
-        format!(
-            "a callback that comes with others is answered with status {} at {}",
-            page.status,
-            page.url.path()
-        )
+    let (status, path) = (page.status, page.url.path());
+    require_no_server_error(status, || {
+        format!("a callback that comes with others is answered with status {status} at {path}")
     })
 }

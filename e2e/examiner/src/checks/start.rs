@@ -1,30 +1,36 @@
-//! The start of a login: by a form that the user sends, and by nothing else.
+//! The start of a login: by a form that the user sends, and by nothing else; with a session key
+//! that is fresh.
+
+use std::collections::HashSet;
 
 use reqwest::Method;
+use url::Url;
 
 use crate::browser::{Arrival, Visit, encode};
 use crate::calls::Call;
 use crate::calls::operation::SESSION;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, require};
+use crate::verdict::{Outcome, Stop, require};
 
 /// A page of the attacker.
-pub(super) const ATTACKER: &str = "http://attacker.example/";
+const ATTACKER: &str = "http://attacker.example/";
+
+/// The number of logins whose keys are compared.
+const LOGINS: usize = 4;
 
 /// `start-needs-action`: the request that starts a login, made in other ways.
 pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
     trial.begin(&mut trial.browser("browser A")).await?;
     // The attacker copies the form from a page of their own visit.
-    let copied = trial
-        .last_press(&mut trial.browser("the attacker's browser"))
-        .await?;
+    let mut attacker = trial.browser("the attacker's browser");
+    let copied = trial.last_press(&mut attacker).await?;
     let mark = trial.mark().await?;
     for (way, change) in WAYS {
         let mut browser = trial.browser("browser A");
         let own = trial.last_press(&mut browser).await?;
         let visit = change(own, copied.clone());
         let path = visit.url.path().to_owned();
-        let is_broker = |url: &url::Url| trial.testbed.is_broker(url);
+        let is_broker = |url: &Url| trial.testbed.is_broker(url);
         let arrival = browser.visit_until(visit, is_broker).await?;
         require(matches!(arrival, Arrival::Page(_)), || {
             format!("{way} asks for {path}, and a login starts: the browser is sent to the broker")
@@ -35,9 +41,10 @@ pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
         })?;
     }
     let calls = trial.calls(mark).await?;
-    require(!calls.iter().any(is_start), || {
-        "a request that no user made starts a login at the broker, a moment later".to_owned()
-    })
+    require(
+        !calls.iter().any(is_start),
+        || "a request that no user made starts a login at the broker, a moment later",
+    )
 }
 
 /// Makes a request of the browser's own press, or of the attacker's copy of it.
@@ -47,34 +54,50 @@ const WAYS: [(&str, Change); 7] = [
     ("a GET by the address bar", |own, _| {
         Visit::typed(&as_get(own).url)
     }),
-    ("a link on another site", |_, copied| {
-        as_get(copied).by_page_of(ATTACKER)
-    }),
+    ("a link on another site", |_, copied| foreign_link(copied)),
     ("a HEAD", |own, _| as_get(own).with_method(Method::HEAD)),
     ("a prefetch", |own, _| {
         as_get(own)
             .with_header("purpose", "prefetch")
             .with_header("sec-purpose", "prefetch")
     }),
-    ("an image on another site", |_, copied| Visit {
-        destination: "image",
-        ..as_get(copied).by_page_of(ATTACKER)
+    ("an image on another site", |_, copied| {
+        foreign_image(copied)
     }),
-    ("a form on another site", |_, copied| {
-        as_post(copied).by_page_of(ATTACKER)
-    }),
+    ("a form on another site", |_, copied| foreign_form(copied)),
     (
         "a form in a sandboxed frame of another site",
-        |_, copied| {
-            as_post(copied)
-                .by_page_of(ATTACKER)
-                .with_header("origin", "null")
-        },
+        |_, copied| foreign_form_in_sandbox(copied),
     ),
 ];
 
+/// The request, made by a link on a page of the attacker's.
+pub(super) fn foreign_link(visit: Visit) -> Visit {
+    as_get(visit).by_page_of(ATTACKER)
+}
+
+/// The request, made by an image on a page of the attacker's.
+pub(super) fn foreign_image(visit: Visit) -> Visit {
+    Visit {
+        destination: "image",
+        ..foreign_link(visit)
+    }
+}
+
+/// The request, made by a form on a page of the attacker's.
+pub(super) fn foreign_form(visit: Visit) -> Visit {
+    let mut visit = visit.with_method(Method::POST);
+    visit.fields.get_or_insert_default();
+    visit.by_page_of(ATTACKER)
+}
+
+/// The request, made by a form in a frame that has no origin.
+pub(super) fn foreign_form_in_sandbox(visit: Visit) -> Visit {
+    foreign_form(visit).with_header("origin", "null")
+}
+
 /// The request as a GET, with the form's fields in the query.
-pub(super) fn as_get(visit: Visit) -> Visit {
+fn as_get(visit: Visit) -> Visit {
     let mut visit = visit.with_method(Method::GET);
     if let Some(fields) = visit.fields.take().filter(|it| !it.is_empty()) {
         visit.url.set_query(Some(&encode(&fields)));
@@ -82,13 +105,40 @@ pub(super) fn as_get(visit: Visit) -> Visit {
     visit
 }
 
-/// The request as a form's POST.
-pub(super) fn as_post(visit: Visit) -> Visit {
-    let mut visit = visit.with_method(Method::POST);
-    visit.fields.get_or_insert_default();
-    visit
-}
-
 fn is_start(call: &Call) -> bool {
     call.operation == SESSION
+}
+
+/// `key-fresh`: in several browsers, and twice in one.
+pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
+    let mark = trial.mark().await?;
+    let mut ada = trial.user("browser A", "Ada");
+    let mut begun = Ok(());
+    for _ in 0..LOGINS / 2 {
+        begun = begun.and(ada.begin().await.map(drop));
+    }
+    for _ in LOGINS / 2..LOGINS {
+        let mut other = trial.browser("browser B");
+        begun = begun.and(trial.begin(&mut other).await.map(drop));
+    }
+    let calls = trial.calls(mark).await?;
+    let is_known = |call: &Call| call.rule.as_deref() == Some("session_key.fresh");
+    require(
+        !calls.iter().any(is_known),
+        || "the app sent a session key that the broker had seen before",
+    )?;
+    begun?;
+    ada.sign_in().await?;
+    let started = calls.iter().filter(|call| is_start(call));
+    let logins: Vec<_> = started.filter_map(|call| call.login.as_deref()).collect();
+    let number = logins.len();
+    if number < LOGINS {
+        return Err(Stop::not_testable(format!(
+            "{LOGINS} sign-ins were begun, but the app started {number} logins at the broker"
+        )));
+    }
+    let distinct = HashSet::<_>::from_iter(logins).len();
+    require(distinct == number, || {
+        format!("{number} logins were started with {distinct} session keys")
+    })
 }

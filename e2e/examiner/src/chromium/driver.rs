@@ -9,8 +9,7 @@ use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities as _;
 use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel, WebDriver};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-
-use super::ChromiumSettings;
+use url::Url;
 
 /// ChromeDriver takes any free port of `[::1]` and then the same one of `127.0.0.1`; it
 /// ends if that one is in use, as a port is for a minute after a connection.
@@ -68,6 +67,20 @@ const ARGUMENTS: [&str; 8] = [
     "--no-first-run",
     "--window-size=1200,1000",
 ];
+
+/// The ChromeDriver that an examination uses, as the command line says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ChromiumSettings {
+    /// The one in PATH, with a browser that no person sees.
+    #[default]
+    Hidden,
+    /// The one in PATH, with a window, and slow enough for a person to follow.
+    Shown,
+    /// One that runs already, at this address.
+    At(Url),
+    /// None.
+    Off,
+}
 
 /// A running ChromeDriver. It ends with this process, or when it is dropped.
 pub struct ChromeDriver {
@@ -241,24 +254,18 @@ impl ChromeDriver {
 
 impl DriverProcess {
     fn kill(&self) {
-        let group = self
-            .group
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(group) = group {
+        if let Some(group) = take(&self.group) {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 
     fn remove_folder(&self) {
-        let folder = self
-            .folder
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(folder);
+        drop(take(&self.folder));
     }
+}
+
+fn take<T>(cell: &Mutex<Option<T>>) -> Option<T> {
+    cell.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 impl Drop for DriverProcess {

@@ -1,14 +1,15 @@
-//! The one tab of a Chromium: it opens, presses, waits, and reads what a page shows.
+//! The one tab of a Chromium: it opens, presses, waits, and reads what a page shows, and what
+//! the browser asked for by its own log of the network.
 
 use std::time::Duration;
 
+use agent::url::path_and_query;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverError;
 use thirtyfour::{By, WebDriver, WebElement};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-use super::traffic::{self, Exchange};
 use crate::browser::Parties;
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
@@ -58,7 +59,7 @@ impl Tab {
         self
     }
 
-    pub(super) fn session(&self) -> Outcome<&WebDriver> {
+    pub(crate) fn session(&self) -> Outcome<&WebDriver> {
         let session = self.session.as_ref().map(|(session, _)| session);
         session.ok_or_else(|| Stop::harness("this Chromium has ended"))
     }
@@ -78,7 +79,7 @@ impl Tab {
         self.click(&element).await
     }
 
-    pub(super) async fn click(&mut self, element: &WebElement) -> Outcome {
+    pub(crate) async fn click(&mut self, element: &WebElement) -> Outcome {
         self.slowly().await;
         element.click().await.map_err(|_| {
             Stop::not_testable("a control of the page cannot be pressed in Chromium: it is hidden, or something covers it")
@@ -193,7 +194,7 @@ impl Tab {
             .await
             .map_err(failed)?;
         for line in lines {
-            traffic::add(&mut self.exchanges, &line.message);
+            add(&mut self.exchanges, &line.message);
         }
         if let Some((transcript, parties)) = &self.record {
             for exchange in &self.exchanges[self.recorded..] {
@@ -229,7 +230,7 @@ impl Drop for Tab {
 }
 
 fn describe(exchange: &Exchange) -> String {
-    let path = crate::app::path_and_query(&exchange.url);
+    let path = path_and_query(&exchange.url);
     let status = exchange.status;
     let status = status.map_or("no answer".to_owned(), |it| it.to_string());
     format!(
@@ -241,8 +242,105 @@ fn describe(exchange: &Exchange) -> String {
 
 /// The first line of the driver's error.
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
-pub(super) fn failed(error: WebDriverError) -> Stop {
+pub(crate) fn failed(error: WebDriverError) -> Stop {
     let error = error.to_string();
     let line = error.lines().find(|it| !it.trim().is_empty());
     Stop::harness(format!("Chromium: {}", line.unwrap_or("no reason given")))
+}
+
+/// A request with the status of its answer, once that has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    id: String,
+    pub(crate) method: String,
+    pub(crate) url: Url,
+    pub(crate) referer: Option<String>,
+    pub(crate) body: Option<String>,
+    /// Chromium's name of the use: `Document`, `XHR`, `Fetch`, `Image`.
+    pub(crate) kind: String,
+    pub(crate) status: Option<u16>,
+}
+
+impl Exchange {
+    /// Whether it is a navigation, or a call of a script.
+    pub(crate) fn is_page_or_call(&self) -> bool {
+        matches!(self.kind.as_str(), "Document" | "XHR" | "Fetch")
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Adds what one line of the log says.
+fn add(exchanges: &mut Vec<Exchange>, line: &str) {
+    let event: Value = serde_json::from_str(line).unwrap_or_default();
+    let event = &event["message"];
+    let said = &event["params"];
+    let id = said["requestId"].as_str().unwrap_or_default();
+    match event["method"].as_str() {
+        Some("Network.requestWillBeSent") => {
+            answered(exchanges, id, &said["redirectResponse"]);
+            exchanges.extend(sent(id, said));
+        }
+        Some("Network.responseReceived") => answered(exchanges, id, &said["response"]),
+        _ => {}
+    }
+}
+
+fn sent(id: &str, said: &Value) -> Option<Exchange> {
+    let request = &said["request"];
+    let url = Url::parse(request["url"].as_str()?).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| Exchange {
+        id: id.to_owned(),
+        method: request["method"].as_str().unwrap_or("GET").to_owned(),
+        referer: request["headers"]["Referer"].as_str().map(str::to_owned),
+        body: request["postData"].as_str().map(str::to_owned),
+        kind: said["type"].as_str().unwrap_or_default().to_owned(),
+        status: None,
+        url,
+    })
+}
+
+fn answered(exchanges: &mut [Exchange], id: &str, response: &Value) {
+    let status = response["status"].as_u64();
+    let status = status.and_then(|it| u16::try_from(it).ok());
+    if let Some(exchange) = exchanges.iter_mut().rev().find(|it| it.id == id)
+        && exchange.status.is_none()
+    {
+        exchange.status = status;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_redirect_answers_the_request_before_it() {
+        let mut exchanges = Vec::new();
+        let mut event = |method: &str, params: Value| {
+            let line = json!({ "message": { "method": method, "params": params } });
+            add(&mut exchanges, &line.to_string());
+        };
+        let request = |url: &str| json!({ "url": url, "method": "GET", "headers": {} });
+        event(
+            "Network.requestWillBeSent",
+            json!({ "requestId": "1", "type": "Document", "request": request("http://localhost/a") }),
+        );
+        event(
+            "Network.requestWillBeSent",
+            json!({ "requestId": "1", "type": "Document", "request": request("http://localhost/b"), "redirectResponse": { "status": 303 } }),
+        );
+        event(
+            "Network.responseReceived",
+            json!({ "requestId": "1", "response": { "status": 200 } }),
+        );
+        let statuses: Vec<_> = exchanges
+            .iter()
+            .map(|it| (it.url.path(), it.status))
+            .collect();
+        assert_eq!(statuses, [("/a", Some(303)), ("/b", Some(200))]);
+    }
 }

@@ -1,16 +1,17 @@
 //! `examine init`: looks at the app, signs in, and writes what it found.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agent::url::path_and_query;
 use clap::Args;
 
-use super::app_settings::AppSettings;
-use super::config_file::{ConfigFile, FILE_NAME};
-use super::{INTERRUPTED, Interruption};
-use crate::app::{App, Step, path_and_query};
+use super::run::{INTERRUPTED, Interruption};
+use super::settings::{AppSettings, ConfigFile, FILE_NAME};
+use crate::app::{App, Step};
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
@@ -55,13 +56,9 @@ fn write_new(path: &Path, text: &str) -> Result<(), String> {
 
 fn config(plan: &ExaminationPlan, app: &App) -> String {
     let origin = crate::browser::origin(&plan.start);
-    let mut callbacks: Vec<_> = app
-        .ways
-        .iter()
-        .map(|way| format!("{origin}{}", way.callback))
-        .collect();
-    callbacks.sort();
-    callbacks.dedup();
+    let callbacks = app.ways.iter();
+    let callbacks = callbacks.map(|way| format!("{origin}{}", way.callback));
+    let callbacks: BTreeSet<_> = callbacks.collect();
     let mut text = String::from("# The app for `examine`; every key but start may be left out.\n");
     // Writing to a string cannot fail.
     let _ = writeln!(text, "start    = {}", quoted(plan.start.as_str()));
@@ -112,7 +109,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn list(items: &[String]) -> String {
-    let items: Vec<_> = items.iter().map(|it| quoted(it)).collect();
+fn list<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
+    let items: Vec<_> = items.into_iter().map(|it| quoted(it)).collect();
     format!("[{}]", items.join(", "))
 }

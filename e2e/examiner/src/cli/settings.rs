@@ -1,15 +1,18 @@
 //! The flags, joined with `examine.toml` into a plan. A flag wins over the file.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Deserialize;
 use url::Url;
 
-use super::app_settings::AppSettings;
-use super::config_file::ConfigFile;
+use crate::app::{Flow, Step};
+use crate::browser::is_loopback;
 use crate::catalogue;
 use crate::chromium::ChromiumSettings;
-use crate::plan::ExaminationPlan;
+use crate::plan::{DEFAULT_CONTROL, ExaminationPlan, Hints};
 
 /// The examination.
 #[derive(Debug, Args)]
@@ -126,25 +129,226 @@ fn has_display() -> bool {
 }
 
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
-    for id in ids {
-        if !catalogue::checks().iter().any(|check| check.id == *id) {
-            let all = catalogue::checks().iter().map(|check| check.id.as_str());
-            let likeness = |its: &str| strsim::jaro(its, id);
-            let nearest = all
-                .clone()
-                .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            return Err(match nearest.filter(|its| likeness(its) > 0.75) {
-                Some(nearest) => {
-                    format!("{place}: there is no check {id}; the nearest is {nearest}")
-                }
-                None => format!(
-                    "{place}: there is no check {id}; there are {}",
-                    all.collect::<Vec<_>>().join(", ")
-                ),
-            });
+    let Some(id) = ids.iter().find(|id| catalogue::check(id).is_none()) else {
+        return Ok(());
+    };
+    let all = catalogue::checks().iter().map(|check| check.id.as_str());
+    let likeness = |its: &str| strsim::jaro(its, id);
+    let by_likeness = |a: &&str, b: &&str| likeness(a).total_cmp(&likeness(b));
+    let nearest = all.clone().max_by(by_likeness);
+    Err(match nearest.filter(|its| likeness(its) > 0.75) {
+        Some(nearest) => format!("{place}: there is no check {id}; the nearest is {nearest}"),
+        None => {
+            let all = all.collect::<Vec<_>>().join(", ");
+            format!("{place}: there is no check {id}; there are {all}")
+        }
+    })
+}
+
+/// The app, and the way to sign in and out of it.
+#[derive(Debug, Args)]
+pub(super) struct AppSettings {
+    /// The page on which a visitor chooses to sign in, like http://localhost:5000/
+    #[arg(value_name = "START")]
+    start: Option<String>,
+
+    /// The command that starts the app, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// The control address of the stack that a running app uses
+    /// [default: http://127.0.0.1:8010]
+    #[arg(long, value_name = "URL")]
+    control: Option<String>,
+
+    /// Register this callback before the app starts; repeat for more
+    #[arg(long, value_name = "URL")]
+    callback: Vec<String>,
+
+    /// A page that shows who is signed in, like /me, if the start page does not
+    #[arg(long, value_name = "PATH")]
+    whoami: Option<String>,
+
+    /// The step that starts a login: google=css:#google, or google=POST /login/google
+    #[arg(long, value_name = "PROVIDER=STEP")]
+    sign_in: Vec<String>,
+
+    /// The step that signs out: css:SELECTOR, or POST /logout
+    #[arg(long, value_name = "STEP")]
+    sign_out: Option<String>,
+
+    /// A log file of the app, to be searched for secrets; repeat for more
+    #[arg(long, value_name = "FILE")]
+    log: Vec<PathBuf>,
+
+    /// Examine this flow alone
+    #[arg(long, value_enum)]
+    flow: Option<Flow>,
+
+    /// Examine an app on this other host, which serves /.well-known/examine-permission
+    #[arg(long, value_name = "HOST")]
+    i_may_attack: Option<String>,
+}
+
+impl AppSettings {
+    /// The plan for this app, joined with its file. A flag wins over the file.
+    pub(super) fn plan(&self, file: ConfigFile) -> Result<ExaminationPlan, String> {
+        let start = self.start.clone().or(file.start).ok_or(
+            "which app? Give its start page, like `examine http://localhost:5000/`, or start in examine.toml",
+        )?;
+        let sign_out = self.sign_out.clone().or(file.sign_out);
+        Ok(ExaminationPlan {
+            control: control_address(self.control.as_deref())?,
+            command: or(&self.command, file.command),
+            callbacks: or(&self.callback, file.callback),
+            log: or(&self.log, file.log),
+            flow: self.flow,
+            hints: Hints {
+                whoami: self.whoami.clone().or(file.whoami),
+                sign_in: self.sign_in(&file.sign_in)?,
+                sign_out: sign_out
+                    .map(|step| parse_step("sign_out", &step))
+                    .transpose()?,
+            },
+            ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
+        })
+    }
+
+    fn sign_in(&self, file: &BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
+        let mut sign_in: Vec<(String, Step)> = Vec::new();
+        let mut add = |place: &str, provider: &str, step: &str| -> Result<(), String> {
+            let found = (provider_name(place, provider)?, parse_step(place, step)?);
+            sign_in.retain(|(known, _)| known != provider);
+            sign_in.push(found);
+            Ok(())
+        };
+        for (provider, step) in file {
+            add("sign_in", provider, step)?;
+        }
+        for flag in &self.sign_in {
+            let (provider, step) = flag.split_once('=').ok_or_else(|| {
+                format!("--sign-in {flag}: expected PROVIDER=STEP, like google=css:#google")
+            })?;
+            add("--sign-in", provider, step)?;
+        }
+        Ok(sign_in)
+    }
+}
+
+/// The flags, or the file's list where there is none.
+fn or<T: Clone>(flags: &[T], file: Vec<T>) -> Vec<T> {
+    match flags {
+        [] => file,
+        flags => flags.to_vec(),
+    }
+}
+
+/// The start page: an address on this machine, or on the host that may be attacked.
+fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| {
+        format!("{text} is no address: give the start page, like http://localhost:5000/")
+    })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the start page has a user name or a password: leave them out".to_owned());
+    }
+    if !is_loopback(&url) && url.host_str() != other_host {
+        let host = url.host_str().unwrap_or_default();
+        return Err(format!(
+            "{host} is not on this machine: the examiner attacks an app. If you may do that there, give \
+             --i-may-attack {host}"
+        ));
+    }
+    Ok(url)
+}
+
+/// The control address. Only a stack on this machine is moved and disturbed.
+fn control_address(flag: Option<&str>) -> Result<String, String> {
+    let Some(text) = flag else {
+        return Ok(DEFAULT_CONTROL.to_owned());
+    };
+    match Url::parse(text) {
+        Ok(url) if is_loopback(&url) => Ok(text.trim_end_matches('/').to_owned()),
+        _ => Err(format!(
+            "--control {}: expected the control address of a stack on this machine, like {DEFAULT_CONTROL}",
+            stack::mask::url(text)
+        )),
+    }
+}
+
+fn provider_name(place: &str, name: &str) -> Result<String, String> {
+    match name {
+        "google" | "github" => Ok(name.to_owned()),
+        _ => Err(format!(
+            "{place}: the providers are google and github, not {name}"
+        )),
+    }
+}
+
+/// The file that is read if it is there.
+pub(super) const FILE_NAME: &str = "examine.toml";
+
+/// The keys of `examine.toml`; each has a flag.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConfigFile {
+    start: Option<String>,
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    callback: Vec<String>,
+    whoami: Option<String>,
+    #[serde(default)]
+    sign_in: BTreeMap<String, String>,
+    sign_out: Option<String>,
+    #[serde(default)]
+    log: Vec<PathBuf>,
+    #[serde(default)]
+    expect: Vec<String>,
+}
+
+impl ConfigFile {
+    /// Reads the file that was named, or `examine.toml` if there is one.
+    fn read(named: Option<&Path>) -> Result<Self, String> {
+        let path = named.unwrap_or(Path::new(FILE_NAME));
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
+            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
+            Err(error) => Err(format!("{}: {error}", path.display())),
         }
     }
-    Ok(())
+
+    fn parse(text: &str) -> Result<Self, String> {
+        // The error's own text spreads over several lines.
+        toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+}
+
+/// A step, as a person writes it: `css:#google`, or `POST /login/google`.
+fn parse_step(place: &str, text: &str) -> Result<Step, String> {
+    if let Some(css) = text.strip_prefix("css:") {
+        return match scraper::Selector::parse(css) {
+            Ok(_) => Ok(Step::Css(css.to_owned())),
+            Err(_) => Err(format!("{place}: `{css}` is no CSS selector")),
+        };
+    }
+    let mut words = text.splitn(3, ' ');
+    match (words.next(), words.next()) {
+        (Some(method @ ("GET" | "POST")), Some(path)) if path.starts_with('/') => {
+            Ok(Step::Request {
+                method: method.to_owned(),
+                path: path.to_owned(),
+                body: words.next().unwrap_or_default().to_owned(),
+            })
+        }
+        _ => Err(format!(
+            "{place}: expected css:SELECTOR or POST /path, not `{text}`"
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -187,5 +391,27 @@ mod tests {
         assert_eq!(chromium(&[], false), Ok(ChromiumSettings::Hidden));
         let error = chromium(&["--show"], false).unwrap_err();
         assert!(error.starts_with("--show needs a display"), "{error}");
+    }
+
+    #[test]
+    fn a_step_is_a_selector_or_a_request() {
+        assert_eq!(
+            parse_step("sign_out", "css:#out"),
+            Ok(Step::Css("#out".to_owned()))
+        );
+        let request = Step::Request {
+            method: "POST".to_owned(),
+            path: "/logout".to_owned(),
+            body: "a=1 2".to_owned(),
+        };
+        assert_eq!(parse_step("sign_out", "POST /logout a=1 2"), Ok(request));
+        for wrong in ["#out", "PUT /logout", "POST logout", "css:["] {
+            assert!(
+                parse_step("sign_out", wrong)
+                    .unwrap_err()
+                    .starts_with("sign_out: "),
+                "{wrong}"
+            );
+        }
     }
 }

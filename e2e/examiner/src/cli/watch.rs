@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::changes::Changes;
-use super::{
-    FAILED, Interruption, Settings, error_text, examine_shown, print, status_of, write_files,
-};
+use super::run::{FAILED, Interruption, error_text, examine_shown, print, status_of, write_files};
+use super::settings::Settings;
 use crate::report::Report;
 use crate::{CheckResult, ExaminationPlan};
 

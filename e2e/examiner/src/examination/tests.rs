@@ -4,13 +4,15 @@ use stack::{Stack, StackSettings};
 use tokio::net::TcpListener;
 use url::Url;
 
+use super::run_check::{concerned_flows, worst_of};
 use super::*;
 use crate::app::SignInWay;
+use crate::result::CheckResult;
 use crate::time::pause;
+use crate::verdict::{Stop, Verdict};
 
 fn check(id: &str) -> &'static Check {
-    let mut checks = catalogue::checks().iter();
-    checks.find(|it| it.id == id).unwrap()
+    catalogue::check(id).unwrap()
 }
 
 fn way(flow: Flow) -> SignInWay {
@@ -27,11 +29,8 @@ fn app() -> App {
     App {
         ways: vec![way(Flow::Clean), way(Flow::Legacy)],
         whoami: "/".to_owned(),
-        sign_out: None,
         sign_out_page: "/".to_owned(),
-        session_cookies: Vec::new(),
-        has_strict_cookie: false,
-        client_secret: None,
+        ..App::default()
     }
 }
 

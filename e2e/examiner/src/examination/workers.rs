@@ -1,6 +1,6 @@
 //! The testbeds that work on the checks at once.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener};
 use std::panic::AssertUnwindSafe;
@@ -12,15 +12,27 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::{CheckResult, Progress, run_check, still_works};
+use super::run_check::{run_check, still_works};
 use crate::app::App;
 use crate::catalogue::Check;
 use crate::checks;
 use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
+use crate::result::CheckResult;
 use crate::testbed::Testbed;
 use crate::verdict::{Stop, Verdict};
+
+/// A step of an examination, to show its progress.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The preflight begins.
+    Preflight,
+    /// This number of checks begins.
+    Checks(usize),
+    /// A check has ended.
+    Done(&'a CheckResult),
+}
 
 type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
 
@@ -30,15 +42,13 @@ const SLOW_APP_JOBS: usize = 12;
 /// The number of testbeds for an app that answers after `latency`.
 pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
     if plan.command.is_empty() {
-        1
-    } else {
-        let usual = if latency > SLOW {
-            SLOW_APP_JOBS
-        } else {
-            DEFAULT_JOBS
-        };
-        plan.jobs.unwrap_or(usual)
+        return 1;
     }
+    let usual = match latency > SLOW {
+        true => SLOW_APP_JOBS,
+        false => DEFAULT_JOBS,
+    };
+    plan.jobs.unwrap_or(usual)
 }
 
 /// Runs every check of `chosen`, and returns the results in the order of the catalogue.
@@ -67,7 +77,7 @@ pub(super) async fn run_all(
         workers.spawn(async move {
             // An app that takes no other port is examined in one testbed.
             if let Some(testbed) = another(&plan, &app).await {
-                let testbed = Arc::new(testbed.with_chromium(&chromium).with_logs(&logs));
+                let testbed = Arc::new(testbed.with(&chromium, &logs));
                 work(testbed.clone(), app, queue, sender).await;
                 testbed.stop().await;
             }
@@ -124,7 +134,8 @@ pub(super) async fn guarded(
 /// that need none, so that no testbed waits for it while there is other work.
 fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_chosen = |check: &&Check| !(chromium.is_busy() && checks::has_chromium_part(&check.id));
+    let is_chosen =
+        |check: &&Check| !(chromium.is_busy() && checks::steps_of(&check.id).needs_chromium);
     let position = queue.iter().position(is_chosen).unwrap_or(0);
     queue.remove(position)
 }
@@ -135,7 +146,7 @@ fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
     let mut chosen = Vec::from(chosen);
     chosen.sort_by_key(|check| {
         let is_long = LONG.contains(&check.id.as_str());
-        (!is_long, !checks::has_chromium_part(&check.id))
+        (!is_long, !checks::steps_of(&check.id).needs_chromium)
     });
     chosen.into()
 }
@@ -167,10 +178,8 @@ fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
     let here = crate::browser::origin(start);
     let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
     let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
-    let mut all: Vec<_> = configured.chain(learnt).collect();
-    all.sort();
-    all.dedup();
-    all
+    let all: BTreeSet<_> = configured.chain(learnt).collect();
+    all.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -180,8 +189,8 @@ mod tests {
     use crate::chromium::ChromiumSettings;
 
     fn queue(ids: &[&str]) -> Queue {
-        let check = |id: &&str| catalogue::checks().iter().find(|it| it.id == **id);
-        Arc::new(Mutex::new(ids.iter().filter_map(check).collect()))
+        let checks = ids.iter().filter_map(|id| catalogue::check(id));
+        Arc::new(Mutex::new(checks.collect()))
     }
 
     #[test]

@@ -130,16 +130,10 @@ mod tests {
 
     fn refused(operation: &str, project: &str, rule: Option<&str>) -> Call {
         Call {
-            at: 0,
-            request_id: operation.to_owned(),
             operation: operation.to_owned(),
             project: Some(project.to_owned()),
-            login: None,
-            status: Some(400),
             rule: rule.map(str::to_owned),
-            fault: None,
-            is_by_browser: false,
-            provenance: None,
+            ..Call::default()
         }
     }
 

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use url::Url;
 
-use super::refusals;
-use super::{FoundWay, Hints};
-use crate::app::{Flow, SignInWay, Step};
+use super::refusals::{self, Refusal};
+use crate::app::{App, Flow, SignInWay, Step};
 use crate::browser::{Arrival, Browser, Control, Page, Visit};
+use crate::plan::Hints;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
 use crate::trial::Trial;
@@ -19,6 +19,12 @@ const MAX_PRESSES: usize = 40;
 const LIKELY: [&str; 8] = [
     "google", "github", "sign", "log in", "login", "auth", "continue", "connect",
 ];
+
+/// A way with the project of the call that it made.
+pub(super) struct FoundWay {
+    pub(super) way: SignInWay,
+    pub(super) project: String,
+}
 
 /// The ways to sign in.
 pub(super) async fn find(
@@ -91,26 +97,24 @@ impl Search<'_> {
 
     async fn press_hinted(&mut self, hints: &Hints, start: &Page) -> Result<(), String> {
         for (provider, step) in &hints.sign_in {
+            let control = step.describe();
             if step.on_page(start).is_none() {
+                let path = start.url.path();
                 return Err(format!(
-                    "sign_in.{provider}: {} finds nothing on {}: give a selector of a link, a button or a form there",
-                    step.describe(),
-                    start.url.path()
+                    "sign_in.{provider}: {control} finds nothing on {path}: give a selector of a link, a button or a form there"
                 ));
             }
             match self.press(std::slice::from_ref(step)).await? {
                 Pressed::Started(found) if found.way.provider != provider => {
+                    let other = found.way.provider;
                     return Err(format!(
-                        "sign_in.{provider}: {} starts a sign-in with {}",
-                        step.describe(),
-                        found.way.provider
+                        "sign_in.{provider}: {control} starts a sign-in with {other}"
                     ));
                 }
                 Pressed::Started(found) => self.add(found),
                 Pressed::Page(_) | Pressed::Nothing if self.refusal.is_none() => {
                     return Err(format!(
-                        "sign_in.{provider}: a press of {} does not reach the broker",
-                        step.describe()
+                        "sign_in.{provider}: a press of {control} does not reach the broker"
                     ));
                 }
                 Pressed::Page(_) | Pressed::Nothing => {}
@@ -144,9 +148,9 @@ impl Search<'_> {
             return Ok(pressed);
         }
         match refusals::look(self.testbed, mark, self.own_project()).await? {
-            refusals::Refusal::None => Ok(pressed),
-            refusals::Refusal::Registered => self.press_once(steps, mark).await,
-            refusals::Refusal::Sentence(sentence) => {
+            Refusal::None => Ok(pressed),
+            Refusal::Registered => self.press_once(steps, mark).await,
+            Refusal::Sentence(sentence) => {
                 self.refusal.get_or_insert(sentence);
                 Ok(pressed)
             }
@@ -200,15 +204,7 @@ impl Search<'_> {
             path if path.starts_with("/login/") => Flow::Clean,
             _ => return Ok(Pressed::Nothing),
         };
-        let app = crate::app::App {
-            ways: Vec::new(),
-            whoami: String::new(),
-            sign_out: None,
-            sign_out_page: String::new(),
-            session_cookies: Vec::new(),
-            has_strict_cookie: false,
-            client_secret: None,
-        };
+        let app = App::default();
         let trial = Trial::new(self.testbed, &app, flow);
         let Ok(page) = trial.to_provider(&mut browser, visit).await else {
             return Ok(Pressed::Nothing);

@@ -1,7 +1,12 @@
-//! The fix of a check, in the language of the app, with the names that fixes share.
+//! What a developer does with a finding: the fix of its check, in the language of the app and
+//! with the names that fixes share, and the command that repeats it, for a shell and without
+//! secrets.
 
 use std::path::Path;
 
+use stack::mask::{mask, scrub};
+
+use super::Report;
 use crate::catalogue::{Fix, SharedName, shared_names};
 
 /// The rule for names in the other two languages.
@@ -45,12 +50,8 @@ impl Language {
     }
 
     /// The name in lower case, for classes and code fences.
-    pub(super) fn tag(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::JavaScript => "javascript",
-            Self::Rust => "rust",
-        }
+    pub(super) fn tag(self) -> String {
+        self.name().to_lowercase()
     }
 
     /// The code of a fix.
@@ -89,6 +90,50 @@ fn camel_case(name: &str) -> String {
     words.fold(first, |name, word| name + capital(word).as_str())
 }
 
+impl Report {
+    /// The command that repeats one check. A secret in it is masked.
+    pub fn repeat(&self, id: &str) -> String {
+        let mut words = vec!["just".to_owned(), "examine".to_owned()];
+        words.push(quoted(&shown(&self.target)));
+        words.extend(self.flags.iter().map(|it| quoted(&shown(it))));
+        words.extend(["--only".to_owned(), id.to_owned()]);
+        if !self.command.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|it| quoted(&shown(it))));
+        }
+        words.join(" ")
+    }
+}
+
+/// The parts of a name whose value is a secret.
+const SECRET_NAMES: [&str; 4] = ["secret", "password", "token", "key"];
+
+/// A word without secrets: what looks like one, and the value of `X_SECRET=…`.
+fn shown(word: &str) -> String {
+    let pieces = word.split_inclusive(char::is_whitespace).map(|piece| {
+        let (text, end) = piece.split_at(piece.trim_end().len());
+        let Some((name, value)) = text.split_once('=').filter(|(_, it)| !it.is_empty()) else {
+            return scrub(piece);
+        };
+        let lower = name.to_lowercase();
+        match SECRET_NAMES.iter().any(|part| lower.contains(part)) {
+            true => format!("{name}={}{end}", mask(value)),
+            false => scrub(piece),
+        }
+    });
+    pieces.collect()
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +168,29 @@ mod tests {
             ["callBroker", "ORIGIN"]
         );
         assert!(names(Language::Rust, "let digest = now;").is_empty());
+    }
+
+    #[test]
+    fn a_secret_in_the_command_is_not_repeated() {
+        for word in [
+            "SIGNIN_CLIENT_SECRET=wrong",
+            "API_KEY=wrong exec python app.py",
+        ] {
+            let shown = shown(word);
+            assert!(
+                !shown.contains("wrong") && shown.contains("=[masked "),
+                "{shown}"
+            );
+        }
+        let long = "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p";
+        assert!(!shown(long).contains(long));
+        for word in [
+            "python",
+            "app.py",
+            "PORT=5000 python  app.py",
+            "/srv/shop/app.py",
+        ] {
+            assert_eq!(shown(word), word);
+        }
     }
 }

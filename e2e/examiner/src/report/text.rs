@@ -6,7 +6,7 @@ use textwrap::Options;
 
 use super::Report;
 use super::fix::Language;
-use crate::examination::CheckResult;
+use crate::result::CheckResult;
 use crate::verdict::Verdict;
 
 /// The width of the lines, except for code and commands, which are copied as they are.

@@ -1,11 +1,15 @@
-//! The table of faults, `e2e/consumers/faults.toml`.
+//! The table of faults, `e2e/consumers/faults.toml`, and the published matrix, which is made of
+//! it: each fault with the checks that it fails.
 
+use std::fmt::Write as _;
+use std::fs;
 use std::path::PathBuf;
 
 use examiner::app::Flow;
 use serde::Deserialize;
 
-use crate::consumer::Consumer;
+use crate::consumer::{Consumer, top};
+use crate::setting;
 
 /// One fault: a change that breaks a good consumer.
 #[derive(Debug, Clone, Deserialize)]
@@ -58,8 +62,8 @@ struct Table {
 
 /// Every fault of the table.
 pub(crate) fn all() -> Vec<Fault> {
-    let path = crate::consumer::top().join("e2e/consumers/faults.toml");
-    let text = std::fs::read_to_string(path).expect("the table is there");
+    let path = top().join("e2e/consumers/faults.toml");
+    let text = fs::read_to_string(path).expect("the table is there");
     let table: Table = toml::from_str(&text).expect("the table has the form of its first lines");
     table.fault
 }
@@ -75,4 +79,59 @@ impl Edit {
         );
         text.replacen(&self.find, &self.replace, 1)
     }
+}
+
+/// Compares `e2e/consumers/MATRIX.md` with the table, or writes it if `PUBLISH_MATRIX` is
+/// set.
+pub(crate) fn compare_or_publish(faults: &[Fault]) {
+    let path = top().join("e2e/consumers/MATRIX.md");
+    let matrix = matrix(faults);
+    if setting("PUBLISH_MATRIX").is_some() {
+        fs::write(&path, matrix).expect("the matrix can be written");
+        return;
+    }
+    let published = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        published == matrix,
+        "the matrix is old: `just examiner-matrix` writes it"
+    );
+}
+
+fn matrix(faults: &[Fault]) -> String {
+    let checks = examiner::catalogue::checks();
+    let mut text = format!(
+        "# Faults and the checks that find them\n\n\
+         {} faults, each a change of a few lines in a good consumer, and the {} checks of the\n\
+         examiner. `just test-examiner` proves the table: each fault fails exactly the checks\n\
+         named here, and the good consumers fail none.\n\n\
+         | fault | consumer | broken how | fails |\n|---|---|---|---|\n",
+        faults.len(),
+        checks.len(),
+    );
+    for fault in faults {
+        let consumer = format!("{:?}", fault.consumer).to_lowercase();
+        let fails: Vec<_> = fault.fails.iter().map(|id| format!("`{id}`")).collect();
+        let _ = writeln!(
+            text,
+            "| {} | {consumer} | {} | {} |",
+            fault.id,
+            fault.says,
+            fails.join(", ")
+        );
+    }
+    text.push_str("\n| check | severity | broken by |\n|---|---|---|\n");
+    for check in checks {
+        let by = faults
+            .iter()
+            .filter(|fault| fault.fails.contains(&check.id));
+        let by: Vec<_> = by.map(|fault| fault.id.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            check.id,
+            check.severity.as_str(),
+            by.join(", ")
+        );
+    }
+    text
 }

@@ -10,7 +10,6 @@
 
 mod consumer;
 mod fault;
-mod matrix;
 mod rust_builds;
 
 use std::collections::BTreeSet;
@@ -193,5 +192,5 @@ fn every_check_is_broken_by_a_fault() {
 
 #[test]
 fn the_published_matrix_is_that_of_the_table() {
-    matrix::compare_or_publish(&fault::all());
+    fault::compare_or_publish(&fault::all());
 }

@@ -1,0 +1,94 @@
+//! What the checks send and look for, as rows of `corpora.toml`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// A name, and what it stands for.
+pub(super) type Pair = (String, String);
+
+/// The rows, by the checks that use them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Corpora {
+    pub(super) wrong_answer: Vec<WrongAnswer>,
+    pub(super) wrong_addresses: Vec<Pair>,
+    pub(super) wrong_states: Vec<Pair>,
+    pub(super) parameters: Vec<Parameters>,
+    pub(super) parameter_headers: Vec<Pair>,
+    pub(super) hostile_names: Vec<Pair>,
+    /// Each with its member and its value.
+    pub(super) hostile_members: Vec<(String, String, String)>,
+    pub(super) return_to: ReturnTo,
+    pub(super) error_page: ErrorPage,
+}
+
+/// One thing that is wrong with an answer of the broker.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrongAnswer {
+    /// The change in words, after "with".
+    pub(super) name: String,
+    pub(super) part: Part,
+    pub(super) status: Option<u16>,
+    pub(super) content_type: Option<String>,
+    pub(super) body: Option<String>,
+    /// Whether the second half of the answer is missing.
+    #[serde(default)]
+    pub(super) is_cut: bool,
+    #[serde(default)]
+    pub(super) set: BTreeMap<String, String>,
+    pub(super) remove: Option<String>,
+}
+
+/// The part of the broker's answers that is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    Any,
+    Session,
+    Token,
+    /// The profile, in whichever answer it is.
+    Profile,
+    Result,
+}
+
+/// Parameters by the idea behind them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameters {
+    pub(super) name: String,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// Parameters that name a page to return to, and addresses outside.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReturnTo {
+    pub(super) names: Vec<String>,
+    pub(super) addresses: Vec<String>,
+}
+
+/// What parsers stumble over, and what frameworks then show.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ErrorPage {
+    pub(super) paths: Vec<String>,
+    pub(super) queries: Vec<String>,
+    pub(super) cookie_values: Vec<String>,
+    pub(super) sources: Vec<String>,
+    pub(super) marks: Vec<Pair>,
+}
+
+/// Every row.
+pub(super) static CORPORA: LazyLock<Corpora> = LazyLock::new(|| {
+    toml::from_str(include_str!("../../corpora.toml")).expect("a test reads corpora.toml")
+});
+
+/// The text of a row, with values in place of the words in braces.
+pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), value)
+    })
+}

@@ -1,0 +1,98 @@
+//! What several checks demand of a page, of the app's calls, and of what a browser holds.
+
+use url::Url;
+
+use crate::browser::{Browser, Cookie, Page};
+use crate::calls::Call;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
+
+/// Ends the check as a failure if the page is an error of the server's; `what`, such as "the
+/// callback answers with", and its status make the sentence.
+pub(super) fn no_server_error(page: &Page, what: &str) -> Outcome {
+    let status = page.status;
+    require_no_server_error(status, || format!("{what} status {status}"))
+}
+
+/// Demands that none of the calls is such; `what` and the call make the sentence of a failure.
+pub(super) fn no_call(calls: &[Call], is_such: impl Fn(&Call) -> bool, what: &str) -> Outcome {
+    match calls.iter().find(|call| is_such(call)) {
+        None => Ok(()),
+        Some(call) => Err(Stop::fail(format!("{what} {}", call.describe()))),
+    }
+}
+
+/// Demands that a search found nothing; `what`, such as "the access token is", and the place
+/// make the sentence of a failure.
+pub(super) fn absent(what: &str, place: Option<String>) -> Outcome {
+    place.map_or(Ok(()), |place| {
+        Err(Stop::fail(format!("{what} in {place}")))
+    })
+}
+
+/// Demands a page in words, from which the person can go on; `cause` begins the sentence of a
+/// failure.
+pub(super) fn page_in_words(trial: &Trial<'_>, page: &Page, cause: &str) -> Outcome {
+    let (path, status) = (page.url.path(), page.status);
+    require(trial.has_words(page), || {
+        format!("{cause}, the user sees a page without words, {path}")
+    })?;
+    // Another 5xx is a word about the broker; 500 is an exception without a handler.
+    require(status != 500 || offers_restart(trial, page), || {
+        format!(
+            "{cause}, the user sees an error page with status {status} at {path}, without a way to start again"
+        )
+    })
+}
+
+/// Demands a page in words that leads back to a sign-in.
+pub(super) fn restart(trial: &Trial<'_>, page: &Page, cause: &str) -> Outcome {
+    page_in_words(trial, page, cause)?;
+    require(offers_restart(trial, page), || {
+        let path = page.url.path();
+        format!("{cause}, the page {path} has no link or button to start again")
+    })
+}
+
+/// Whether the page leads back to a sign-in: by one of its first steps, or by a link to
+/// the start page. On the start page itself, any control will do: the user may be
+/// signed in.
+pub(super) fn offers_restart(trial: &Trial<'_>, page: &Page) -> bool {
+    let controls = page.controls();
+    let start = trial.testbed.start.path();
+    let mut first_steps = trial.app.ways.iter().filter_map(|way| way.steps.first());
+    let steps = trial.app.ways.iter().flat_map(|way| &way.steps);
+    let sign_in: Vec<_> = steps.filter_map(|step| step.path()).collect();
+    let leads_there = |url: &Url| {
+        trial.testbed.is_app(url) && (url.path() == start || sign_in.contains(&url.path()))
+    };
+    first_steps.any(|step| step.on_page(page).is_some())
+        || (page.url.path() == start && !controls.is_empty())
+        || (controls.is_empty() && trial.leave_to_script(page))
+        || controls.iter().any(|it| leads_there(&it.target()))
+}
+
+/// The cookies that carry the session, in this browser.
+pub(super) fn session_cookies(trial: &Trial<'_>, browser: &Browser) -> Vec<Cookie> {
+    let own = browser.jar.of(&trial.testbed.start).into_iter();
+    own.filter(|cookie| trial.app.session_cookies.contains(&cookie.name))
+        .collect()
+}
+
+/// Ends the check as not testable if there is nothing of which it could say anything.
+pub(super) fn some_cookies<T>(cookies: Vec<T>) -> Outcome<Vec<T>> {
+    if cookies.is_empty() {
+        return Err(Stop::not_testable(
+            "the app set no cookie by which it knows the browser again",
+        ));
+    }
+    Ok(cookies)
+}
+
+/// A parameter of an address.
+pub(super) fn parameter(url: &Url, name: &str) -> Outcome<String> {
+    let mut pairs = url.query_pairs();
+    let value = pairs.find(|(its, _)| its == name);
+    let value = value.map(|(_, value)| value.into_owned());
+    value.ok_or_else(|| Stop::not_testable(format!("{} has no {name}", url.path())))
+}

@@ -1,0 +1,265 @@
+//! Sessions: several logins in one browser, a session that an attacker knew before the login,
+//! and a restart of the app in the middle of both.
+
+use futures_util::future::try_join_all;
+
+use super::demands::{no_server_error, offers_restart};
+use crate::browser::{Cookie, Page, Visit};
+use crate::person::Person;
+use crate::random;
+use crate::trial::Trial;
+use crate::user::User;
+use crate::verdict::{Outcome, Stop, require};
+
+/// The number of the attacker's requests while the victim comes back.
+const REQUESTS: usize = 4;
+
+/// The number of sessions and of logins on either side of a restart. Ids that are
+/// counted from one again meet within them.
+const SESSIONS: usize = 4;
+
+/// `two-tabs`: two logins at once, finished in either order.
+pub(super) async fn two_tabs(trial: &Trial<'_>) -> Outcome {
+    for older_first in [true, false] {
+        let mut user = trial.user("browser A", "Ada");
+        let (older, newer) = (user.person.clone(), Person::new("Eve"));
+        let older_page = provider_page(&mut user).await?;
+        let newer_page = provider_page(&mut user).await?;
+        if older_first {
+            finish_older(&mut user, &older_page, &older, None).await?;
+            finish_newer(&mut user, &newer_page, &newer).await?;
+        } else {
+            finish_newer(&mut user, &newer_page, &newer).await?;
+            finish_older(&mut user, &older_page, &older, Some(&newer)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn provider_page(user: &mut User<'_>) -> Outcome<Page> {
+    let visit = user.begin().await?;
+    user.trial.to_provider(&mut user.browser, visit).await
+}
+
+/// The newer login ends well.
+async fn finish_newer(user: &mut User<'_>, page: &Page, person: &Person) -> Outcome {
+    let page = finish(user, page, person, "newer").await?;
+    require(user.is_signed_in().await?, || {
+        format!(
+            "of two logins in one browser the newer does not sign in: it ends at {} with status {}",
+            page.url.path(),
+            page.status
+        )
+    })
+}
+
+/// The older login ends well, or changes nothing.
+async fn finish_older(
+    user: &mut User<'_>,
+    page: &Page,
+    person: &Person,
+    before: Option<&Person>,
+) -> Outcome {
+    finish(user, page, person, "older").await?;
+    let shown = user.whoami().await?.body;
+    let stays = before.is_none_or(|before| before.is_shown_in(&shown));
+    require(
+        person.is_shown_in(&shown) || stays,
+        || "of two logins in one browser the older, which comes last, signs out the user of the newer",
+    )
+}
+
+async fn finish(user: &mut User<'_>, page: &Page, person: &Person, which: &str) -> Outcome<Page> {
+    user.person = person.clone();
+    let callback = user.choose(page).await?;
+    let page = user.visit(callback).await?;
+    let what = format!("of two logins in one browser the {which} ends");
+    no_server_error(&page, &format!("{what} with"))?;
+    require(user.trial.has_words(&page), || {
+        format!("{what} on a page without words")
+    })?;
+    Ok(page)
+}
+
+/// `relogin-replaces`: a second user signs in where a first one is signed in.
+pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
+    let mut user = trial.user("browser A", "Ada");
+    // A tab that is still open: the start page may show no sign-in to the first user.
+    let old_tab = user.open(&trial.testbed.start).await?;
+    user.sign_in().await?;
+    let mut copy = user.clone();
+    "a copy of the first user's cookies".clone_into(&mut copy.browser.transport.name);
+    let first = std::mem::replace(&mut user.person, Person::new("Eve"));
+
+    let begun = trial.begin_signed_in(&mut user.browser, Some(old_tab));
+    let begun = begun.await?.ok_or_else(|| {
+        Stop::not_applicable("the app offers no sign-in to a user who is signed in")
+    })?;
+    let landing = user.finish(begun).await?;
+    let home = user.open(&trial.testbed.start).await?;
+    let whoami = user.whoami().await?;
+    for page in [&landing, &home, &whoami] {
+        require(!first.is_shown_in(&page.body), || {
+            let path = page.url.path();
+            format!("after a second user has signed in, {path} shows the first one")
+        })?;
+    }
+    let second = user.person;
+    require(
+        second.is_shown_in(&whoami.body),
+        || "a second user who signs in after a first one is not signed in",
+    )?;
+
+    let kept = copy.whoami().await?;
+    for (person, whose) in [(&first, "first"), (&second, "second")] {
+        require(!person.is_shown_in(&kept.body), || {
+            format!(
+                "after a second user has signed in, the first user's old cookie opens the {whose} user's session"
+            )
+        })?;
+    }
+    stay_apart(trial, &first, &second).await
+}
+
+/// The two accounts are not joined: neither user sees the other in a fresh browser.
+async fn stay_apart(trial: &Trial<'_>, first: &Person, second: &Person) -> Outcome {
+    for (own, foreign) in [(first, second), (second, first)] {
+        let mut user = trial.user_as("browser B", own.clone());
+        user.try_sign_in().await?;
+        if user.sees(foreign).await? {
+            return Err(Stop::takeover(
+                "two users who signed in one after the other in one browser share an account from then on",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `session-rotated`: with the cookies of a visit, of a login that the attacker began,
+/// and with made-up ones.
+pub(super) async fn session_rotated(trial: &Trial<'_>) -> Outcome {
+    let mut visitor = trial.browser("the attacker's browser");
+    visitor.open(&trial.testbed.start).await?;
+    let of_visit = visitor.jar.of(&trial.testbed.start);
+    planted(trial, "of a visit of the attacker's", &of_visit).await?;
+    let mut begun = trial.browser("the attacker's browser");
+    trial.begin(&mut begun).await?;
+    let of_login = begun.jar.of(&trial.testbed.start);
+    planted(trial, "of a login that the attacker began", &of_login).await?;
+    let names = trial.app.session_cookies.iter();
+    let lines = names.map(|name| format!("{name}={}; Path=/", random::secret()));
+    let made_up = lines.filter_map(|line| Cookie::parse(&line, &trial.testbed.start));
+    planted(trial, "with a made-up value", &made_up.collect::<Vec<_>>()).await
+}
+
+/// A session that an attacker knew before the login, planted in the victim's browser.
+async fn planted(trial: &Trial<'_>, origin: &str, cookies: &[Cookie]) -> Outcome {
+    if cookies.is_empty() {
+        return Ok(());
+    }
+    let mut victim = trial.user("the victim's browser", "Vera");
+    let mut attacker = trial.user_as("the attacker's browser", victim.person.clone());
+    for cookie in cookies {
+        victim.browser.jar.store(cookie.clone());
+        attacker.browser.jar.store(cookie.clone());
+    }
+    let visit = victim.begin().await?;
+    let page = trial.to_provider(&mut victim.browser, visit).await?;
+    request(&attacker, origin, "while the victim is away").await?;
+    let callback = victim.choose(&page).await?;
+    request(&attacker, origin, "while the victim comes back").await?;
+    let race = (0..REQUESTS).map(|_| request(&attacker, origin, "while the victim comes back"));
+    let (arrival, race) = tokio::join!(victim.visit(callback), try_join_all(race));
+    race?;
+    arrival?;
+    request(&attacker, origin, "after the sign-in").await?;
+    require(victim.is_signed_in().await?, || {
+        format!(
+            "a user with a planted cookie {origin} is not signed in while the attacker requests the callback"
+        )
+    })
+}
+
+/// Asks for the callback with the planted cookies, and looks whether the victim is signed in
+/// then: with what the answer set, and with the planted cookies themselves, which stay the
+/// attacker's.
+async fn request(attacker: &User<'_>, origin: &str, when: &str) -> Outcome {
+    let mut copy = attacker.clone();
+    copy.visit(Visit::typed(&attacker.trial.callback()?))
+        .await?;
+    for user in [&mut copy, &mut attacker.clone()] {
+        if user.is_signed_in().await? {
+            return Err(Stop::takeover(format!(
+                "the attacker planted a cookie {origin}, requested the callback with it {when}, and is signed in as the victim"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// `restart-of-app`: sessions and logins from before a restart, among new ones.
+pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
+    // Counters begin anew, also in an app that earlier checks have used.
+    trial.testbed.restart_app().await?;
+    let mut old = Vec::new();
+    for _ in 0..SESSIONS {
+        let mut ada = trial.user("browser A", "Ada");
+        ada.sign_in().await?;
+        old.push(ada);
+    }
+    let mut late = trial.user("browser B", "Eve");
+    let callback = late.up_to_callback().await?;
+    trial.testbed.restart_app().await?;
+
+    let mut new = Vec::new();
+    for _ in 0..=SESSIONS {
+        let mut nora = trial.user("browser C", "Nora");
+        nora.sign_in().await?;
+        new.push(nora.person);
+    }
+    for user in &mut old {
+        opens_no_other(user, &new).await?;
+    }
+    let page = late.visit(callback).await?;
+    opens_no_other(&mut late, &new).await?;
+    let ends_well = late.is_signed_in().await?;
+    let what = "a login that a restart interrupts ends";
+    no_server_error(&page, &format!("{what} with"))?;
+    require(ends_well || offers_restart(trial, &page), || {
+        let path = page.url.path();
+        format!("{what} at {path}, which has no link or button to start again")
+    })?;
+    for user in old.iter_mut().take(1).chain([&mut late]) {
+        is_usable(user).await?;
+    }
+    Ok(())
+}
+
+async fn opens_no_other(user: &mut User<'_>, new: &[Person]) -> Outcome {
+    let page = user.whoami().await?;
+    if new.iter().any(|person| person.is_shown_in(&page.body)) {
+        return Err(Stop::takeover(
+            "a cookie from before a restart opens the session of a user who signed in after it",
+        ));
+    }
+    no_server_error(&page, "a browser with a cookie from before a restart gets")
+}
+
+/// A user with cookies from before the restart signs in again.
+async fn is_usable(user: &mut User<'_>) -> Outcome {
+    let page = user.open(&user.trial.testbed.start).await?;
+    let first = user.trial.way()?.steps.first();
+    if first.is_none_or(|step| step.on_page(&page).is_none()) {
+        // The session outlived the restart, and the page offers no second sign-in.
+        let status = page.status;
+        return require(status < 400, || {
+            format!("after a restart the start page answers an old cookie with {status}")
+        });
+    }
+    user.person = Person::new("Ada");
+    let ended = user.try_sign_in().await;
+    require(
+        ended.is_ok() && user.is_signed_in().await?,
+        || "a browser with a cookie from before a restart cannot sign in",
+    )
+}

@@ -1,0 +1,101 @@
+//! One check, in each flow that it concerns, with a good sign-in after it.
+
+use crate::app::{App, Flow};
+use crate::catalogue::Check;
+use crate::checks;
+use crate::result::CheckResult;
+use crate::testbed::Testbed;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, Verdict};
+
+/// Runs one check in each flow that it concerns.
+pub(super) async fn run_check(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
+    let mut results = Vec::new();
+    let flows = concerned_flows(app, check);
+    for flow in &flows {
+        results.push(run_in_flow(testbed, app, check, *flow, app.flows().len() > 1).await);
+    }
+    let Some(worst) = worst_of(results) else {
+        let reason = format!("the app does not use the {} flow", check.flow_names());
+        return CheckResult::new(check, Err(Stop::not_applicable(reason)), None, Vec::new());
+    };
+    if worst.verdict != Verdict::Pass {
+        return worst;
+    }
+    for flow in flows {
+        if let Err(stop) = still_works(testbed, app, flow).await {
+            return CheckResult::new(check, Err(stop), worst.flow, worst.evidence);
+        }
+    }
+    worst
+}
+
+/// The flows of the app that a check is about. A good sign-in by each of them follows:
+/// the one flow may work where the other refuses everything.
+pub(super) fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
+    let flows = app.flows().into_iter();
+    flows.filter(|flow| check.concerns(*flow)).collect()
+}
+
+/// The result that counts: of two failures the one with a takeover.
+pub(super) fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
+    let results = results.into_iter();
+    results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover))
+}
+
+async fn run_in_flow(
+    testbed: &Testbed,
+    app: &App,
+    check: &'static Check,
+    flow: Flow,
+    has_both: bool,
+) -> CheckResult {
+    let trial = Trial::new(testbed, app, flow);
+    let begin = testbed.mark().await;
+    let (mut outcome, untried) = run_parts(&trial, check).await;
+    if let Err(stop) = &outcome
+        && stop.verdict.is_red()
+    {
+        trial.transcript.mark_wrong();
+        // Why the app answered so is often in the broker's answer.
+        if let Ok(begin) = begin {
+            trial.calls(begin).await.ok();
+        }
+    }
+    let cleared = testbed.control.disarm().await;
+    if outcome.is_ok() {
+        outcome = cleared.map_err(Stop::from);
+    }
+    let flow = has_both.then_some(flow);
+    let mut result = CheckResult::new(check, outcome, flow, trial.transcript.lines());
+    if let Some(reason) = untried.filter(|_| result.verdict == Verdict::Pass) {
+        result.actual = format!("As expected, as far as it was tried; for the rest {reason}.");
+    }
+    result
+}
+
+/// Runs the parts of a check, and returns the reason for which one was left out. A check
+/// of which nothing can be tried is NOT TESTED.
+async fn run_parts(trial: &Trial<'_>, check: &Check) -> (Outcome, Option<String>) {
+    let parts = checks::steps_of(&check.id).parts;
+    let mut untried = None;
+    for part in parts {
+        match part(trial).await {
+            Err(stop) if stop.verdict == Verdict::NotTested && parts.len() > 1 => {
+                untried = Some(stop.actual);
+            }
+            Err(stop) => return (Err(stop), None),
+            Ok(()) => {}
+        }
+    }
+    (Ok(()), untried)
+}
+
+/// The good sign-in after a check. It is also the one before the next.
+pub(super) async fn still_works(testbed: &Testbed, app: &App, flow: Flow) -> Outcome {
+    let trial = Trial::new(testbed, app, flow);
+    let signed_in = trial.user("browser", "Nora").sign_in().await;
+    signed_in.map(drop).map_err(|stop| {
+        Stop::not_testable(format!("afterwards a plain sign-in fails: {}", stop.actual))
+    })
+}

@@ -1,0 +1,120 @@
+//! A user: a person with a browser of their own, and the steps that both take through a login.
+
+use url::Url;
+
+use crate::browser::{Browser, Control, Page, Visit};
+use crate::person::Person;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop};
+
+/// A person with a browser.
+#[derive(Clone)]
+pub(crate) struct User<'t> {
+    pub(crate) trial: &'t Trial<'t>,
+    pub(crate) browser: Browser,
+    pub(crate) person: Person,
+}
+
+impl Trial<'_> {
+    /// A person whose name begins with `first`, with a fresh profile of the browser `name`.
+    pub(crate) fn user(&self, name: &str, first: &str) -> User<'_> {
+        self.user_as(name, Person::new(first))
+    }
+
+    /// The same for this very person.
+    pub(crate) fn user_as(&self, name: &str, person: Person) -> User<'_> {
+        User {
+            trial: self,
+            browser: self.browser(name),
+            person,
+        }
+    }
+}
+
+impl User<'_> {
+    /// Opens a typed address.
+    pub(crate) async fn open(&mut self, url: &Url) -> Outcome<Page> {
+        self.browser.open(url).await
+    }
+
+    /// Navigates, and follows redirects to the page at the end.
+    pub(crate) async fn visit(&mut self, visit: Visit) -> Outcome<Page> {
+        self.browser.visit(visit).await
+    }
+
+    /// Presses the sign-in control, and stops before the browser asks the broker.
+    pub(crate) async fn begin(&mut self) -> Outcome<Visit> {
+        self.trial.begin(&mut self.browser).await
+    }
+
+    /// Everything up to the callback, which is not asked for yet.
+    pub(crate) async fn up_to_callback(&mut self) -> Outcome<Visit> {
+        let begun = self.begin().await?;
+        let page = self.trial.to_provider(&mut self.browser, begun).await?;
+        self.choose(&page).await
+    }
+
+    /// Signs in on the provider's page, and stops before the browser asks the app for its
+    /// callback.
+    pub(crate) async fn choose(&mut self, page: &Page) -> Outcome<Visit> {
+        let mut forms = page.forms().into_iter();
+        let form = forms.find(|form| form.text_fields.iter().any(|it| it == "id"));
+        let mut form = form
+            .ok_or_else(|| Stop::harness("the provider's page has no form for another account"))?;
+        for (name, value) in self.person.form_fields() {
+            form.fill(name, &value);
+        }
+        form.buttons.clear();
+        let visit = Visit::press(page, &Control::Button(form.into(), 0));
+        self.trial.leave_provider(&mut self.browser, visit).await
+    }
+
+    /// Goes on with a login that was begun, to the page at its end.
+    pub(crate) async fn finish(&mut self, begun: Visit) -> Outcome<Page> {
+        let page = self.trial.to_provider(&mut self.browser, begun).await?;
+        let callback = self.choose(&page).await?;
+        self.visit(callback).await
+    }
+
+    /// A whole sign-in, and the page at its end; it is not checked who is signed in.
+    pub(crate) async fn try_sign_in(&mut self) -> Outcome<Page> {
+        let begun = self.begin().await?;
+        self.finish(begun).await
+    }
+
+    /// A good sign-in: without one the check says nothing about the app.
+    pub(crate) async fn sign_in(&mut self) -> Outcome<Page> {
+        let page = self.try_sign_in().await?;
+        if self.is_signed_in().await? {
+            return Ok(page);
+        }
+        Err(Stop::not_testable(format!(
+            "a plain sign-in did not work: afterwards {} does not show the person who signed in (the callback ended at {} with status {})",
+            self.trial.app.whoami,
+            page.url.path(),
+            page.status
+        )))
+    }
+
+    /// Whether the app shows this person to the browser.
+    pub(crate) async fn is_signed_in(&mut self) -> Outcome<bool> {
+        let page = self.whoami().await?;
+        Ok(self.person.is_shown_in(&page.body))
+    }
+
+    /// Whether the app shows `person`, who may be another, to the browser.
+    pub(crate) async fn sees(&mut self, person: &Person) -> Outcome<bool> {
+        Ok(person.is_shown_in(&self.whoami().await?.body))
+    }
+
+    /// The page that shows who is signed in.
+    pub(crate) async fn whoami(&mut self) -> Outcome<Page> {
+        self.trial.whoami(&mut self.browser).await
+    }
+
+    /// Signs out, as a person does.
+    pub(crate) async fn sign_out(&mut self) -> Outcome<Page> {
+        let visit = self.trial.sign_out_visit(&mut self.browser).await?;
+        self.visit(visit).await
+    }
+}
