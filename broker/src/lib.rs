@@ -46,6 +46,8 @@
 //! 8. Every refusal names a [`Rule`](contract::Rule).
 //! 9. No circle of imports: of two modules in this table, at most one imports the other.
 
+#![warn(missing_docs)]
+
 pub mod cli;
 
 pub mod startup;

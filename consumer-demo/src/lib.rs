@@ -46,6 +46,8 @@
 //! 7. The wall clock, randomness and the environment are read by one module each.
 //! 8. No two modules import each other.
 
+#![warn(missing_docs)]
+
 mod clean;
 mod legacy;
 

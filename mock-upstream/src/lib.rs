@@ -34,6 +34,8 @@
 //! 6. A request that the real provider refuses is refused; a misbehaviour happens only
 //!    after a request passed every check.
 
+#![warn(missing_docs)]
+
 mod expiring_store;
 mod system;
 

@@ -28,6 +28,8 @@
 //!   through a method named `expose` or onto the wire.
 //! - An error names the rule that was broken and never repeats the input.
 
+#![warn(missing_docs)]
+
 pub mod answer;
 pub mod credentials;
 pub mod digest;

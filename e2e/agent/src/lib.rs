@@ -19,6 +19,8 @@
 //! It asserts nothing and has no opinion on an answer: that is the caller's part, which
 //! sends the requests of a browser by a [`browser::Transport`] of its own.
 
+#![warn(missing_docs)]
+
 pub mod backend;
 pub mod browser;
 pub mod control;

@@ -67,6 +67,8 @@
 //!    other, at any length. A meaning is decided once, in `facts`, from typed events; the
 //!    pages only show it.
 
+#![warn(missing_docs)]
+
 pub mod cli;
 
 pub mod stack;

@@ -248,8 +248,9 @@ fn split<'a>(text: &'a str, at: &str) -> (&'a str, &'a str) {
 }
 
 /// The pages for readers of the repository, in which every link leads somewhere.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
+    "docs/ARCHITECTURE.md",
     "docs/CONNECT.md",
     "docs/GLOSSARY.md",
     "docs/PROTECTION.md",

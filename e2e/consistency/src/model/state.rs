@@ -316,7 +316,6 @@ impl Token {
 
 /// A step that is committed to the store and noted in the broker's audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are named as in the audit log")]
 pub enum Commit {
     Opened,
     UpstreamLoginConsumed,

@@ -103,7 +103,6 @@ pub enum Step {
 
 /// A consumer of the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "two of a kind")]
 pub enum Project {
     A,
     B,
@@ -111,7 +110,6 @@ pub enum Project {
 
 /// A provider at which users sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "the names say it")]
 pub enum Provider {
     Google,
     GitHub,
