@@ -83,6 +83,7 @@ macro_rules! operations {
     };
 }
 
+/// The words of a row, from those of its parts that it has.
 fn call_words(
     before: &[(Place, &'static str)],
     texts: &[&'static str],
@@ -162,7 +163,7 @@ pub(crate) struct Telling {
     /// The meaning, for an audience.
     pub(crate) sentence: &'static str,
     /// The line of the panel about an answer that its caller has received, with the place in
-    /// the demo's source. `{provider}`, `{subject}` and `{why}` are filled in.
+    /// the demo's source. `{provider}`, `{subject}`, `{seconds}` and `{why}` are filled in.
     pub(crate) panel: Option<(Place, &'static str)>,
 }
 
@@ -212,7 +213,7 @@ facts! {
 
     Registered = "authorization_url", Plain,
         "The broker knows the login now, and returns the address for the browser.",
-        RegisterKey: "We gave it to the broker and got an address for your browser, valid for 600 s.";
+        RegisterKey: "We gave it to the broker and got an address for your browser, valid for {seconds} s.";
     Asked = "confirmation page", Asked,
         "The broker asks the user whether they started this sign-in.",
         StartLogin: "The broker asked whether you started this sign-in{why}.";

@@ -192,7 +192,9 @@ impl Story {
                 Some("vouched") => "",
                 _ => ", because the visit did not begin on our page",
             };
+            let seconds = LoginLifetime::SECONDS.to_string();
             let text = self.named(text).replace("{why}", why);
+            let text = text.replace("{seconds}", &seconds);
             let text = match &meaning.subject {
                 Some(subject) => text.replace("{subject}", subject),
                 None => text.replace(" of {subject}", ""),

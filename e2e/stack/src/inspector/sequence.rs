@@ -127,7 +127,8 @@ impl SequenceBuilder<'_> {
 
     fn add_expiry(&mut self, expires: &str, deadline: i64) {
         let time = labels::time_of_day(deadline);
-        let text = format!("The login {expires} at {time}, 600 s after it began");
+        let lifetime = LoginLifetime::SECONDS;
+        let text = format!("The login {expires} at {time}, {lifetime} s after it began");
         self.rows.push(Row::Expiry(text));
     }
 
