@@ -15,7 +15,7 @@ pub(super) const PREFIX: &str = "BROKER_";
 pub(super) fn of(error: &figment::Error) -> String {
     let source = match (&error.metadata, &error.kind) {
         (None, _) => String::new(),
-        (Some(it), Kind::UnknownField(key, _)) if it.source.is_none() => {
+        (Some(it), Kind::UnknownField(key, _)) if it.name.contains("environment") => {
             return wrong_variable(&path_to(error, key));
         }
         (Some(it), _) => match &it.source {
