@@ -149,17 +149,9 @@ flaws! {
 
     // The browser returns to the consumer.
     CallbackClean: "returns with a query"
-        => responds(|request, response| {
-            if response.location() == CALLBACK && !is_denial(request) {
-                response.locate(&format!("{CALLBACK}?login=ok"));
-            }
-        });
+        => locates(|request, it| it == CALLBACK && !is_denial(request), "?login=ok");
     CallbackCleanAfterFailure: "reports a denial in the callback"
-        => responds(|request, response| {
-            if response.location() == CALLBACK && is_denial(request) {
-                response.locate(&format!("{CALLBACK}?error=access_denied"));
-            }
-        });
+        => locates(|request, it| it == CALLBACK && is_denial(request), "?error=access_denied");
 
     // POST /v1/login/result.
     ResultPending: "calls a pending login waiting"
@@ -169,11 +161,7 @@ flaws! {
     ResultSucceeded: "leaves out the profile"
         => results("succeeded", |body| remove(body, "profile"));
     ResultFailed: "makes a failed login an HTTP error"
-        => responds(|_, response| {
-            if response.json()["status"] == "failed" {
-                *response = refusal(403);
-            }
-        });
+        => changes(|_, response| response.json()["status"] == "failed", |it| *it = refusal(403));
     ResultFields: "sends an error with a pending result"
         => results("pending", |body| body["error"] = "access_denied".into());
     UpstreamDenied: "reports a denial as provider_unavailable"
@@ -281,11 +269,7 @@ flaws! {
     SuccessStatus: "answers an exchange with 201"
         => status(TOKEN, 200, 201);
     RefusalStatus: "answers unknown credentials with 403"
-        => responds(|_, response| {
-            if response.status == 401 {
-                response.status = 403;
-            }
-        });
+        => changes(|_, response| response.status == 401, |it| it.status = 403);
     ErrorCode: "has another code"
         => errors(|body| body["error"] = "invalid_request".into());
     // With the request, which is full of secrets that no report may show.
@@ -304,12 +288,7 @@ flaws! {
     RequestSecretBesideBody: "overlooks a secret in a URL"
         => serves(|_, it| has_secret_in_url(it) && !it.text("client_secret").is_empty());
     AuthorizeCallback: "says in the legacy callback who issued the code"
-        => responds(|_, response| {
-            let location = response.location();
-            if location.contains("?code=") {
-                response.locate(&format!("{location}&iss=us"));
-            }
-        });
+        => locates(|_, it| it.contains("?code="), "&iss=us");
     AuthorizeClient: "sends codes to the callbacks of every project"
         => redirects(|_, it| it.parameter("redirect_uri").is_some_and(|it| it == OTHER_CALLBACK));
     AuthorizeOnce: "takes the first of two parameters"
@@ -444,22 +423,40 @@ fn repeats(when: fn(&Memory, &Request) -> bool) -> Flaw {
     })
 }
 
-/// Refuses what succeeded at `path`.
-fn refuses_good(path: &'static str, status: u16) -> Flaw {
+/// Changes such a response.
+fn changes(
+    when: impl Fn(&Request, &Response) -> bool + Send + Sync + 'static,
+    change: impl Fn(&mut Response) + Send + Sync + 'static,
+) -> Flaw {
     responds(move |request, response| {
-        if request.is_at(path) && response.status == 200 {
-            *response = refusal(status);
+        if when(request, response) {
+            change(response);
         }
     })
 }
 
+/// Refuses what succeeded at `path`.
+fn refuses_good(path: &'static str, status: u16) -> Flaw {
+    changes(
+        move |request, response| request.is_at(path) && response.status == 200,
+        move |response| *response = refusal(status),
+    )
+}
+
 /// Answers at `path` with another status.
 fn status(path: &'static str, is: u16, becomes: u16) -> Flaw {
-    responds(move |request, response| {
-        if request.is_at(path) && response.status == is {
-            response.status = becomes;
-        }
-    })
+    changes(
+        move |request, response| request.is_at(path) && response.status == is,
+        move |response| response.status = becomes,
+    )
+}
+
+/// Adds to such an address of a redirect.
+fn locates(when: fn(&Request, &str) -> bool, more: &'static str) -> Flaw {
+    changes(
+        move |request, response| when(request, &response.location()),
+        move |response| response.locate(&format!("{}{more}", response.location())),
+    )
 }
 
 /// Changes the body of such a response.
@@ -467,11 +464,7 @@ fn edits(
     when: impl Fn(&Request, &Response) -> bool + Send + Sync + 'static,
     change: impl Fn(&mut Value) + Send + Sync + 'static,
 ) -> Flaw {
-    responds(move |request, response| {
-        if when(request, response) {
-            response.edit(&change);
-        }
-    })
+    changes(when, move |response| response.edit(&change))
 }
 
 /// Changes the body of a success at `path`.
