@@ -4,7 +4,7 @@
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::secret::{challenge, secret};
+use crate::secret::challenge;
 use crate::url::encode;
 
 /// The backend of one project.
@@ -117,16 +117,6 @@ impl Call {
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
-        }
-    }
-}
-
-impl LegacyLogin {
-    /// Fresh secrets.
-    pub fn fresh() -> Self {
-        Self {
-            state: secret(),
-            verifier: secret(),
         }
     }
 }

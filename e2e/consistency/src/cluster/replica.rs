@@ -27,8 +27,13 @@ use crate::RunError;
 /// The line that a replica writes when it halts.
 const PAUSED: &str = "paused";
 
-/// The line that a replica writes when its clock was moved.
+/// The order to move the clock ahead, with the milliseconds after it, and the line that a
+/// replica writes when it did.
+const ADVANCE: &str = "advance";
 const MOVED: &str = "moved";
+
+/// The order to let open requests finish, and end.
+const STOP: &str = "stop";
 
 /// One running broker.
 pub(crate) struct Replica {
@@ -48,7 +53,8 @@ impl Replica {
     }
 
     pub(super) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
-        self.process.order(&Order::Advance(by).to_string()).await?;
+        let order = format!("{ADVANCE} {}", by.as_millis());
+        self.process.order(&order).await?;
         match self.process.next_line().await.as_deref() {
             Some(MOVED) => Ok(()),
             other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
@@ -57,7 +63,7 @@ impl Replica {
 
     /// Lets open requests finish, and waits until it has ended.
     pub(crate) async fn stop(&mut self) -> Result<(), RunError> {
-        self.process.order(&Order::Stop.to_string()).await?;
+        self.process.order(STOP).await?;
         let status = self.process.ended().await?;
         match status.success() {
             true => Ok(()),
@@ -88,39 +94,6 @@ pub struct ReplicaArgs {
     /// Write the log to standard error, as in production
     #[arg(long)]
     log: bool,
-}
-
-/// An order to a replica that serves: a line on its standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// Move the clock ahead.
-    Advance(Duration),
-    /// Let open requests finish, and end.
-    Stop,
-}
-
-impl FromStr for Order {
-    type Err = &'static str;
-
-    fn from_str(line: &str) -> Result<Self, Self::Err> {
-        match line.split_once(' ') {
-            None if line == "stop" => Ok(Self::Stop),
-            Some(("advance", ms)) => match ms.parse() {
-                Ok(ms) => Ok(Self::Advance(Duration::from_millis(ms))),
-                Err(_) => Err("expected advance MS"),
-            },
-            _ => Err("expected stop or advance MS"),
-        }
-    }
-}
-
-impl std::fmt::Display for Order {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Advance(by) => write!(f, "advance {}", by.as_millis()),
-            Self::Stop => f.write_str("stop"),
-        }
-    }
 }
 
 /// A fail point at which a replica pauses until it is killed.
@@ -214,13 +187,14 @@ fn pausing(at: PauseAt) -> FailPoints {
 /// Follows orders, and ends when their source does.
 fn follow_orders(clock: &Clock, shutdown: &Shutdown) {
     for line in std::io::stdin().lines() {
-        match line.as_deref().unwrap_or_default().parse() {
-            Ok(Order::Advance(by)) => {
-                clock.advance(by);
+        let line = line.unwrap_or_default();
+        match line.split_once(' ').map(|(order, ms)| (order, ms.parse())) {
+            Some((ADVANCE, Ok(ms))) => {
+                clock.advance(Duration::from_millis(ms));
                 write_line(MOVED);
             }
-            Ok(Order::Stop) => shutdown.clone().notify(),
-            Err(_) => break,
+            None if line == STOP => shutdown.clone().notify(),
+            _ => break,
         }
     }
     std::process::exit(0);

@@ -98,20 +98,16 @@ impl Arena {
         Ok(played)
     }
 
-    async fn clean(
-        &self,
-        played: &mut Played,
-        random: &mut Random,
-    ) -> Result<Option<()>, RunError> {
+    async fn clean(&self, played: &mut Played, random: &mut Random) -> Result<(), RunError> {
         let starts: Vec<_> = (0..self.clients).map(|_| played.login.start()).collect();
         let responses = self
             .race(played, Contended::SessionKey, &starts, random)
             .await;
         let Some(started) = first(&starts, &responses, Started::by) else {
-            return Ok(None);
+            return Ok(());
         };
         let Some(visit) = self.race_for_binding(played, &started, random).await else {
-            return Ok(None);
+            return Ok(());
         };
         let callback_url = self.sign_in(played, &visit, random).await?;
         let read = played.login.read();
@@ -129,7 +125,7 @@ impl Arena {
             played.add_contended(Contended::Result, reads);
         }
         self.perform_all(played, &[read], random).await;
-        Ok(Some(()))
+        Ok(())
     }
 
     async fn race_for_binding(
@@ -148,11 +144,7 @@ impl Arena {
         })
     }
 
-    async fn legacy(
-        &self,
-        played: &mut Played,
-        random: &mut Random,
-    ) -> Result<Option<()>, RunError> {
+    async fn legacy(&self, played: &mut Played, random: &mut Random) -> Result<(), RunError> {
         let browser = played.login.browser();
         let authorize = played.login.authorize(&browser);
         let mut responses = self
@@ -161,7 +153,7 @@ impl Arena {
         let response = responses.pop().flatten();
         let visit = response.and_then(|it| UpstreamVisit::by(&authorize, &browser, &it));
         let Some(visit) = visit else {
-            return Ok(None);
+            return Ok(());
         };
         let callback_url = self.sign_in(played, &visit, random).await?;
         let deliveries = vec![visit.deliver(&callback_url); self.clients];
@@ -173,7 +165,7 @@ impl Arena {
             self.race_for_token(played, visit.upstream_login, redeem, random)
                 .await;
         }
-        Ok(Some(()))
+        Ok(())
     }
 
     /// Clients redeem at once, or read the profile while others redeem again or revoke.
