@@ -116,3 +116,35 @@ fn required<T>(
 ) -> Result<T, Unreadable> {
     value?.ok_or(Unreadable(column))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Stored(&'static str);
+
+    impl Columns for Stored {
+        fn text(&self, column: &'static str) -> Result<Option<String>, Unreadable> {
+            Ok((column == "profile").then(|| self.0.to_owned()))
+        }
+
+        fn digest(&self, _: &'static str) -> Result<Option<Digest>, Unreadable> {
+            Ok(None)
+        }
+
+        fn time(&self, _: &'static str) -> Result<Option<UnixMs>, Unreadable> {
+            Ok(None)
+        }
+    }
+
+    /// A row outlives the version of the broker that wrote it: a field that is added needs a
+    /// default when it is read from the store.
+    #[test]
+    fn a_profile_that_version_0_1_0_stored_is_read() {
+        let stored = Stored(
+            r#"{"subject":"sub_x","provider":"github","providerSubject":"1","name":null,"username":"ada","email":null,"emailVerified":false,"avatarUrl":null}"#,
+        );
+        let read = profile(&stored).unwrap().expect("a profile");
+        assert_eq!(read.username.as_deref(), Some("ada"));
+    }
+}

@@ -20,9 +20,26 @@ use serde::Serialize;
 
 use crate::operation::{BrokerOperation, CallOwner, list};
 
-/// Declares the faults, each with its name, its label and its description.
+/// What a fault does to the broker's answer, as far as a client can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// There is none: the broker does not see the call.
+    Unseen,
+    /// The call waits before the broker sees it; then it arrives.
+    HeldCall,
+    /// Another one, or the end of the connection, arrives in its place.
+    Replaced,
+    /// It arrives, soon.
+    Late,
+    /// It arrives, after the patience of most clients.
+    Slow,
+    /// The call ends with the client's patience.
+    Endless,
+}
+
+/// Declares the faults, each with its name, its label, its effect and its description.
 macro_rules! faults {
-    ($($fault:ident = $name:literal, $label:literal, $description:literal;)+) => {
+    ($($fault:ident = $name:literal, $label:literal, $effect:ident, $description:literal;)+) => {
         /// A fault that the proxy can inject into a call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Fault {
@@ -47,54 +64,63 @@ macro_rules! faults {
             pub fn description(self) -> &'static str {
                 match self { $(Self::$fault => $description,)+ }
             }
+
+            fn effect(self) -> Effect {
+                match self { $(Self::$fault => Effect::$effect,)+ }
+            }
         }
     };
 }
 
 faults! {
-    Refuse = "refuse", "refuse the connection",
+    Refuse = "refuse", "refuse the connection", Unseen,
         "The connection closes before the broker has seen the call.";
-    LoseResponse = "lose_response", "lose the answer",
+    LoseResponse = "lose_response", "lose the answer", Replaced,
         "The broker answers and its commit stands, but the connection closes without a byte.";
-    Truncate = "truncate", "cut the answer short",
+    Truncate = "truncate", "cut the answer short", Replaced,
         "The broker answers and its commit stands, but the connection closes after half the body.";
-    Html502 = "html_502", "a proxy’s page, 502",
+    Html502 = "html_502", "a proxy’s page, 502", Replaced,
         "The broker answers and its commit stands, but a proxy's page with status 502 arrives instead.";
-    Html200 = "html_200", "a foreign page, 200",
+    Html200 = "html_200", "a foreign page, 200", Replaced,
         "The broker answers and its commit stands, but a foreign page with status 200 arrives instead.";
-    Delay = "delay", "delay the answer",
+    Delay = "delay", "delay the answer", Late,
         "The broker answers and its commit stands, but the answer arrives late.";
-    Silence = "silence", "stay silent",
+    Silence = "silence", "stay silent", Endless,
         "The broker answers and its commit stands, but nothing arrives, and the connection stays open.";
-    Drip = "drip", "one byte at a time",
+    Drip = "drip", "one byte at a time", Slow,
         "The broker answers and its commit stands, but the body arrives at one byte per half second.";
-    Endless = "endless", "an endless answer",
+    Endless = "endless", "an endless answer", Endless,
         "The broker answers and its commit stands, but a 200 arrives whose body never ends.";
-    Answer = "answer", "another answer",
+    Answer = "answer", "another answer", Replaced,
         "The broker answers and its commit stands, but another answer arrives instead.";
-    HoldRequest = "hold_request", "hold the call",
+    HoldRequest = "hold_request", "hold the call", HeldCall,
         "The call waits before the broker sees it, until you let it go.";
-    HoldResponse = "hold_response", "hold the answer",
+    HoldResponse = "hold_response", "hold the answer", Slow,
         "The broker answers and its commit stands, but the answer waits until you let it go.";
 }
 
 impl Fault {
     /// Whether the fault strikes before the broker has seen the call.
     pub(crate) fn is_before_broker(self) -> bool {
-        matches!(self, Self::Refuse | Self::HoldRequest)
+        matches!(self.effect(), Effect::Unseen | Effect::HeldCall)
     }
 
     /// Whether a client that waits gets the broker's whole answer in the end.
     pub(crate) fn keeps_waiting(self) -> bool {
-        matches!(
-            self,
-            Self::Delay | Self::Drip | Self::HoldRequest | Self::HoldResponse
-        )
+        self.effect() == Effect::HeldCall || self.delivers_answer()
     }
 
     /// Whether a client that waits gets the broker's whole answer to a call that it has seen.
     pub(crate) fn delivers_answer(self) -> bool {
-        self.keeps_waiting() && !self.is_before_broker()
+        matches!(self.effect(), Effect::Late | Effect::Slow)
+    }
+
+    /// Whether the call ends before the patience of its client.
+    pub fn ends_soon(self) -> bool {
+        matches!(
+            self.effect(),
+            Effect::Unseen | Effect::Replaced | Effect::Late
+        )
     }
 }
 

@@ -4,9 +4,9 @@
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;

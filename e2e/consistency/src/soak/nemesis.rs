@@ -24,16 +24,6 @@ const LOGINS_PER_MOVE: u64 = 60;
 /// Faults that stick to a login stay for good; after this many all of them are cleared.
 const FAULTS_PER_CLEARING: u64 = 200;
 
-/// The faults that a client notices before its patience ends.
-const FAULTS: [Fault; 6] = [
-    Fault::Refuse,
-    Fault::LoseResponse,
-    Fault::Truncate,
-    Fault::Html502,
-    Fault::Html200,
-    Fault::Delay,
-];
-
 /// A proxy in front of each broker, and the faults of all of them.
 pub(super) struct Proxies {
     proxies: Vec<Proxy>,
@@ -141,7 +131,10 @@ impl Nemesis {
     fn arm_fault(&mut self) {
         let operations: Vec<_> = BrokerOperation::all().collect();
         let operation = *self.random.pick(&operations);
-        let fault = *self.random.pick(&FAULTS);
+        // An answer of the nemesis' own would be one that no broker gives.
+        let is_injected = |fault: &Fault| fault.ends_soon() && *fault != Fault::Answer;
+        let faults: Vec<_> = Fault::ALL.iter().copied().filter(is_injected).collect();
+        let fault = *self.random.pick(&faults);
         let nth = u32::try_from(1 + self.random.below(4)).unwrap_or(1);
         let order = FaultInjection {
             delay: Duration::from_millis(20 + self.random.below(400) as u64),
