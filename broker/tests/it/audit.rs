@@ -1,7 +1,7 @@
 //! What operators see of a login: the audit events, under one id; their lines in the
 //! program's log, in both formats; and the program's metrics.
 
-use broker::audit::{Event, Step};
+use broker::audit::Event;
 use contract::{ClientId, Rule};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -108,32 +108,6 @@ async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
         let project = event.project.as_ref().map(ClientId::as_str);
         assert_eq!(project, expected, "{}", event.operation);
     }
-}
-
-#[tokio::test]
-async fn a_failure_at_or_before_the_provider_is_logged_with_its_rule_and_cause() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider_in_legacy().await;
-    let denied = back.replace("code=upstream-code", "error=access_denied");
-    browser.get(&denied).await;
-    let event = broker.events().pop().unwrap();
-    assert_eq!(event.rule, Some(Rule::UpstreamDenied));
-    assert!(event.why.is_some());
-    assert_eq!(event.steps, [Step::UpstreamLoginConsumed]);
-
-    let unreachable = authorize_path().replace("github", "google");
-    broker.get(&unreachable).await;
-    let events = broker.events();
-    let events = &events[events.len() - 2..];
-    assert_eq!(
-        lines(events),
-        [
-            "broker to google: GET discovery 0 [] upstream.unavailable",
-            "browser to broker: GET /authorize 303 [] upstream.unavailable",
-        ]
-    );
-    assert_eq!(events[0].status, None);
-    assert_eq!(events[0].why, events[1].why);
 }
 
 #[tokio::test]

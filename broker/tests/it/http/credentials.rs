@@ -199,23 +199,6 @@ async fn all_wrong_credentials_get_one_refusal_at_each_endpoint_and_consume_noth
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
-#[tokio::test]
-async fn an_empty_client_id_is_unknown_at_the_token_and_malformed_elsewhere() {
-    let broker = TestBroker::start().await;
-    for (path, body, status, rule) in [
-        ("/v1/token", token_body("code"), 401, "client.recognised"),
-        (
-            "/v1/login/session",
-            session_body(1),
-            400,
-            "client_id.length",
-        ),
-    ] {
-        let body = with(body, "client_id", "");
-        broker.refuses(path, &body, status, rule).await;
-    }
-}
-
 // Threats: A19.
 #[tokio::test]
 async fn basic_credentials_are_ignored() {
