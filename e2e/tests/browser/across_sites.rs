@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use mock_upstream::{Misbehaviour, Next};
 use serde_json::{Value, json};
-use stack::{Stack, StackSettings};
+use stack::StackSettings;
 use testkit::backend::CleanLogin;
 use thirtyfour::error::WebDriverResult;
 
-use crate::application::{Application, http};
+use crate::application::Application;
 use crate::interactive;
-use crate::relay::lure;
 use crate::user::{Flow, User};
 
 fn across_sites() -> StackSettings {
@@ -108,30 +107,6 @@ async fn a_strict_cookie_is_not_sent_on_the_way_back_from_another_site() {
             user.forgets_cookies().await?;
         }
     });
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn only_a_relayed_sign_in_over_tls_gets_the_confirmation_page() {
-    at_the_stack!(of over_tls(), async |stack, user| {
-        let app = &stack.urls().consumer;
-        // The address that the broker gave to an attacker's browser at the demo.
-        let start = http(&stack).post(format!("{app}/login/google"));
-        let redirect = start.header("Origin", app).send().await;
-        let evil = lure(redirect.location().unwrap()).await;
-        user.opens(&evil.url("/")).await?;
-        user.follows_link().await?;
-        user.is_asked_to_confirm("The demo", app).await?;
-        assert_eq!(provenance_of_visits(&stack), ["foreign"]);
-
-        user.goes_to(Flow::Clean, "google").await?;
-        assert_eq!(provenance_of_visits(&stack), ["foreign", "vouched"]);
-    });
-}
-
-/// The provenance of each visit of an authorization URL, by the broker's audit log.
-fn provenance_of_visits(stack: &Stack) -> Vec<&'static str> {
-    let events = stack.event_log().events(0, None);
-    events.iter().filter_map(|event| event.provenance).collect()
 }
 
 /// Opens `url` with a fragment, from a page of the app; the app's callback is shown with
