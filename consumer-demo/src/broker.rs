@@ -4,8 +4,6 @@
 //! bodies and in the `Authorization` header, never in an address, because addresses
 //! end up in logs, histories and `Referer` headers.
 
-mod token;
-
 use contract::{
     ApiError, AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult,
     LoginResultRequest, LoginSessionRequest, LoginSessionResponse, PresentedClientId, Profile,
@@ -14,11 +12,10 @@ use contract::{
 };
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Certificate, Client, RequestBuilder, Response, redirect, retry};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{Config, StartError};
-pub(crate) use token::BearerToken;
-use token::TokenAnswer;
 
 /// The limit on an answer's size. None of the specification's comes near it.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -285,5 +282,46 @@ fn connection_error(error: reqwest::Error) -> CallError {
         error if error.is_timeout() => CallError::Ambiguous("it timed out"),
         error if error.is_connect() => CallError::Ambiguous("no connection"),
         _ => CallError::Ambiguous("the connection broke"),
+    }
+}
+
+/// The answer of `POST /v1/token`: one value, and three constants as types that
+/// parse from nothing else. (The contract's own type fixes the token's prefix.)
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: BearerToken,
+    token_type: TokenType,
+    expires_in: TokenLifetime,
+    scope: Scope,
+}
+
+/// The access token: a prefix, an underscore and 43 characters of
+/// `[A-Za-z0-9_-]`.
+///
+/// The specification fixes the prefix and doesn't show it. This application is
+/// meant for any broker, so it accepts any prefix that a header can carry.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct BearerToken(String);
+
+impl BearerToken {
+    /// The text, for the `Authorization` header.
+    fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for BearerToken {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let bytes = text.as_bytes();
+        match bytes.len().checked_sub(44) {
+            Some(prefix @ 1..) if bytes[prefix] == b'_' && bytes.iter().copied().all(is_plain) => {
+                Ok(Self(text))
+            }
+            _ => Err("an access token is a prefix, an underscore and 43 characters"),
+        }
     }
 }

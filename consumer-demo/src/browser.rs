@@ -12,11 +12,10 @@ use rocket::{Rocket, Sentinel, State};
 
 use crate::accounts::Account;
 use crate::app::App;
-use crate::browser_look::BrowserLook;
-use crate::cookies::SentCookies;
+use crate::cookies::{BrowserLook, CookieValue, SentCookies};
 use crate::session::{
-    CookieValue, ExpiredLogin, LegacyLogin, LoginBinding, LoginNumber, LoginSlot, Session,
-    SignedIn, SignedInLifetime, TakenLogin, Via, seconds,
+    ExpiredLogin, LegacyLogin, LoginBinding, LoginNumber, LoginSlot, Session, SignedIn,
+    SignedInLifetime, TakenLogin, Via, seconds,
 };
 use crate::session_store::{SessionCookie, SessionRef};
 

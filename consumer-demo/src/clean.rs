@@ -40,8 +40,8 @@ use crate::app::App;
 use crate::broker::CallError;
 use crate::browser::Browser;
 use crate::guards::{ProviderParam, SameOriginPost, SeeOther, Visit};
-use crate::pages::{Flow, Problem, ProblemPage};
-use crate::session::{LoginNumber, TakenLogin, Via};
+use crate::pages::{Problem, ProblemPage};
+use crate::session::{Flow, LoginNumber, TakenLogin, Via};
 use crate::session_store::SessionRef;
 use crate::{random, site};
 

@@ -33,8 +33,8 @@ use crate::browser::Browser;
 use crate::guards::{
     AuthorizationResponse, CodeOrError, ProviderParam, SameOriginPost, SeeOther, Visit,
 };
-use crate::pages::{Flow, Problem, ProblemPage};
-use crate::session::{LegacyLogin, Via, seconds};
+use crate::pages::{Problem, ProblemPage};
+use crate::session::{Flow, LegacyLogin, Via, seconds};
 use crate::{random, site};
 
 pub(crate) fn routes() -> Vec<Route> {

@@ -17,8 +17,7 @@
 //! | `session.rs` | what the server remembers of one browser |
 //! | `session_store.rs` | all sessions, found by the id in a cookie |
 //! | `browser.rs` | the cookies that tie a browser to its session and its logins |
-//! | `cookies.rs` | the cookies of a request, byte for byte |
-//! | `browser_look.rs` | how a browser looks, which a planted cookie does not change |
+//! | `cookies.rs` | the cookies of a request, byte for byte, their random values, and how a browser looks, which a planted cookie does not change |
 //! | `accounts.rs` | the users, keyed by `subject` |
 //! | `site.rs` | home, profile with a note, sign-in at the end of a flow, sign-out |
 //! | `guards.rs` | what a request must be before a handler runs |
@@ -26,7 +25,7 @@
 //! | `server.rs` | Rocket: settings, headers, methods, request log |
 //! | `app.rs` | the state that all handlers share |
 //! | `config.rs`, `clock.rs`, `random.rs` | settings, time and randomness, read by one module each |
-//! | `cli.rs`, `cli/` | the program: flags, environment, servers |
+//! | `cli.rs` | the program: flags, environment, servers |
 //!
 //! # Invariants
 //!
@@ -57,7 +56,6 @@ mod session;
 mod session_store;
 
 mod browser;
-mod browser_look;
 mod cookies;
 
 mod accounts;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rocket::config::{Ident, LogLevel, Shutdown};
-use rocket::fairing::{Fairing, Info, Kind};
+use rocket::fairing::AdHoc;
 use rocket::http::{ContentType, Header, Method, Status};
 use rocket::response::{self, Responder};
 use rocket::route::{Handler, Outcome, Route};
@@ -57,8 +57,8 @@ fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
     rocket::custom(config)
         .manage(app)
         .attach(Shield::new()) // empty: all headers are in one place, below
-        .attach(Headers)
-        .attach(RequestLog)
+        .attach(headers())
+        .attach(request_log())
         .mount("/", clean::routes())
         .mount("/", legacy::routes())
         .mount("/", site::routes())
@@ -68,66 +68,50 @@ fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
 }
 
 /// The headers of every answer.
-struct Headers;
-
-#[rocket::async_trait]
-impl Fairing for Headers {
-    fn info(&self) -> Info {
-        Info {
-            name: "Headers",
-            kind: Kind::Response,
-        }
-    }
-
-    async fn on_response<'r>(&self, _: &'r Request<'_>, response: &mut Response<'r>) {
-        for (name, value) in [
-            // Nothing runs, nothing is framed, nothing is loaded from elsewhere
-            // but pictures. There is no `form-action` on purpose: browsers apply
-            // it to the redirect after a form as well, so `form-action 'self'`
-            // blocks the 303 to the broker, and with it every login. Hardening
-            // packages like to set it; check yours.
-            (
-                "Content-Security-Policy",
-                "default-src 'none'; style-src 'self'; img-src 'self' https:; \
-                 base-uri 'none'; frame-ancestors 'none'",
-            ),
-            // Not `no-referrer`: the broker reads from the Referer's origin that
-            // a login began on our page; without it, users see a page that asks
-            // whether it did. This value sends the origin only, never a path.
-            ("Referrer-Policy", "strict-origin-when-cross-origin"),
-            ("X-Content-Type-Options", "nosniff"),
-        ] {
-            response.set_raw_header(name, value);
-        }
-        if !response.headers().contains("Cache-Control") {
-            // The signed-in user changes; a cache must not show the last one.
-            response.set_raw_header("Cache-Control", "no-store");
-        }
-    }
+fn headers() -> AdHoc {
+    AdHoc::on_response("Headers", |_, response| {
+        Box::pin(async move {
+            for (name, value) in [
+                // Nothing runs, nothing is framed, nothing is loaded from elsewhere
+                // but pictures. There is no `form-action` on purpose: browsers apply
+                // it to the redirect after a form as well, so `form-action 'self'`
+                // blocks the 303 to the broker, and with it every login. Hardening
+                // packages like to set it; check yours.
+                (
+                    "Content-Security-Policy",
+                    "default-src 'none'; style-src 'self'; img-src 'self' https:; \
+                     base-uri 'none'; frame-ancestors 'none'",
+                ),
+                // Not `no-referrer`: the broker reads from the Referer's origin that
+                // a login began on our page; without it, users see a page that asks
+                // whether it did. This value sends the origin only, never a path.
+                ("Referrer-Policy", "strict-origin-when-cross-origin"),
+                ("X-Content-Type-Options", "nosniff"),
+            ] {
+                response.set_raw_header(name, value);
+            }
+            if !response.headers().contains("Cache-Control") {
+                // The signed-in user changes; a cache must not show the last one.
+                response.set_raw_header("Cache-Control", "no-store");
+            }
+        })
+    })
 }
 
 /// One line per request: its method, the *name* of its route and the status.
 /// Never the address, which may contain a code; never a header or a body.
-struct RequestLog;
-
-#[rocket::async_trait]
-impl Fairing for RequestLog {
-    fn info(&self) -> Info {
-        Info {
-            name: "Request log",
-            kind: Kind::Response,
-        }
-    }
-
-    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        let route = request.route();
-        tracing::info!(
-            "browser → demo {} {}  {}",
-            request.method(),
-            route.map_or("(no route)", |route| route.uri.as_str()),
-            response.status().code
-        );
-    }
+fn request_log() -> AdHoc {
+    AdHoc::on_response("Request log", |request, response| {
+        Box::pin(async move {
+            let route = request.route();
+            tracing::info!(
+                "browser → demo {} {}  {}",
+                request.method(),
+                route.map_or("(no route)", |route| route.uri.as_str()),
+                response.status().code
+            );
+        })
+    })
 }
 
 /// A file that is part of the program.
@@ -182,39 +166,24 @@ fn method_not_allowed_routes() -> Vec<Route> {
         Method::Delete,
         Method::Options,
     ];
-    PATHS
-        .into_iter()
-        .flat_map(|(path, allowed)| {
-            methods
-                .into_iter()
-                .filter(move |method| *method != allowed)
-                .map(move |method| {
-                    Route::ranked(100, method, path, MethodNotAllowedHandler { allowed })
-                })
-        })
-        .collect()
+    let others = PATHS.into_iter().flat_map(|(path, allowed)| {
+        let missing = methods.into_iter().filter(move |it| *it != allowed);
+        missing.map(move |it| Route::ranked(100, it, path, MethodNotAllowed { allowed }))
+    });
+    others.collect()
 }
 
 /// Answers 405, and names the method that is allowed.
-#[derive(Clone)]
-struct MethodNotAllowedHandler {
+#[derive(Clone, Copy)]
+struct MethodNotAllowed {
     allowed: Method,
 }
 
 #[rocket::async_trait]
-impl Handler for MethodNotAllowedHandler {
+impl Handler for MethodNotAllowed {
     async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
-        Outcome::from(
-            request,
-            MethodNotAllowed {
-                allowed: self.allowed,
-            },
-        )
+        Outcome::from(request, *self)
     }
-}
-
-struct MethodNotAllowed {
-    allowed: Method,
 }
 
 impl<'r> Responder<'r, 'static> for MethodNotAllowed {

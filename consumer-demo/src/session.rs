@@ -1,17 +1,12 @@
 //! A browser's session on the server: the signed-in user, and the logins
 //! that are under way. Every secret is in here, and none of it in the cookie.
 
-mod cookie_value;
-
 use std::collections::VecDeque;
 
 use contract::{Lifetime, LoginLifetime, Provider, SessionKey, State, Subject, Transaction};
 
 use crate::broker::BearerToken;
-use crate::browser_look::BrowserLook;
-use crate::pages::Flow;
-
-pub(crate) use cookie_value::{CookieValue, ValueDigest};
+use crate::cookies::{BrowserLook, ValueDigest};
 
 /// The time after which a user is signed out: 8 hours after the sign-in, however
 /// active they are. Choose your own by your risk; the broker has no say in it.
@@ -24,6 +19,33 @@ const MAX_UNDER_WAY: usize = 4;
 /// The time for which a login that was not finished is remembered, so that a user who comes
 /// back too late reads what happened: an hour.
 const EXPLAINED_MS: i64 = 60 * 60 * 1000;
+
+/// One of the two flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The flow of `clean.rs`.
+    Clean,
+    /// The flow of `legacy.rs`.
+    Legacy,
+}
+
+impl Flow {
+    /// The flow's name in element ids and in the log.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Flow::Clean => "clean",
+            Flow::Legacy => "legacy",
+        }
+    }
+
+    /// The path that a form posts to, to start a login with `provider`.
+    pub(crate) fn start_path(self, provider: Provider) -> String {
+        match self {
+            Flow::Clean => format!("/login/{provider}"),
+            Flow::Legacy => format!("/legacy/login/{provider}"),
+        }
+    }
+}
 
 /// One browser's session. All times are Unix milliseconds.
 #[derive(Default)]

@@ -7,7 +7,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::session::{CookieValue, Session, ValueDigest};
+use crate::cookies::{CookieValue, ValueDigest};
+use crate::session::Session;
 
 /// All sessions. Those in which a user has signed in have a capacity of their own:
 /// starting a login takes no credentials, so an attacker can start thousands, and
@@ -236,7 +237,7 @@ mod tests {
     use rocket::http::HeaderMap;
 
     use super::*;
-    use crate::browser_look::BrowserLook;
+    use crate::cookies::BrowserLook;
     use crate::random;
     use crate::session::{LoginBinding, SignedIn, Via};
 

@@ -7,10 +7,9 @@ use rocket::Request;
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 
-use super::flow::Flow;
 use crate::broker::CallError;
 use crate::browser::{Browser, CurrentUser};
-use crate::session::ExpiredLogin;
+use crate::session::{ExpiredLogin, Flow};
 
 /// The page about a [`Problem`].
 pub(crate) struct ProblemPage {
