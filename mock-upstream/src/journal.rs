@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use crate::expiring_store::{ExpiringStore, HeapSize};
@@ -38,8 +38,6 @@ const SECRETS: [&str; 9] = [
     "state",
     "token",
 ];
-
-const MASK: &str = "[masked]";
 
 /// One request and the status of its response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -104,6 +102,9 @@ pub(crate) struct Recipient<'a> {
     pub(crate) access_token: Option<&'a str>,
 }
 
+/// Makes the report on an ID token for its recipient.
+type Report<'a> = &'a dyn Fn(&str, &Recipient<'_>) -> Option<IdTokenReport>;
+
 /// The records of one provider.
 pub(crate) struct Journal {
     entries: Recent<Entry>,
@@ -152,7 +153,7 @@ impl Journal {
         at: i64,
         request: &Request,
         response: &Response,
-        report: impl FnOnce(&str, &Recipient<'_>) -> Option<IdTokenReport>,
+        report: Report<'_>,
     ) {
         let entry = Entry {
             at,
@@ -176,7 +177,7 @@ impl Journal {
         sign_in: SignIn,
         request: &Request,
         response: &Response,
-        report: impl FnOnce(&str, &Recipient<'_>) -> Option<IdTokenReport>,
+        report: Report<'_>,
     ) {
         let answer = json_of(response);
         let text = |name: &str| answer.as_ref()?.get(name)?.as_str();
@@ -312,8 +313,9 @@ fn json_of(response: &Response) -> Option<Value> {
 
 fn fields_of(request: &Request) -> Value {
     let fields = request.form().iter();
-    let fields = fields.map(|(name, value)| (name.to_owned(), Value::from(value)));
-    Value::Object(fields.collect::<Map<_, _>>())
+    fields
+        .map(|(name, value)| (name, Value::from(value)))
+        .collect()
 }
 
 /// `query` with the values of secrets masked, truncated if it is long.
@@ -332,7 +334,7 @@ fn truncated(text: &str) -> String {
 
 fn masked_pair(pair: &str) -> String {
     match pair.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}={MASK}"),
+        Some((name, _)) if is_secret(name) => format!("{name}=[masked]"),
         _ => pair.to_owned(),
     }
 }

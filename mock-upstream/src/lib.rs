@@ -45,19 +45,7 @@ pub mod users;
 pub mod misbehaviour;
 mod script;
 
-mod http {
-    mod request;
-    mod response;
-
-    mod server;
-    mod transport;
-    mod whole_request;
-
-    pub(crate) use request::{Params, Request};
-    pub(crate) use response::{Delivery, Response};
-    pub(crate) use server::Server;
-}
-
+mod http;
 pub mod journal;
 mod provider;
 

@@ -15,7 +15,8 @@ use crate::Provider;
 use crate::expiring_store::HeapSize;
 
 /// A name that is not a misbehaviour of this provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} can misbehave as: {}", .0, names(*.0))]
 pub struct UnknownMisbehaviour(Provider);
 
 impl Misbehaviour {
@@ -132,12 +133,8 @@ impl Ending {
     }
 }
 
-impl std::error::Error for UnknownMisbehaviour {}
-
-impl std::fmt::Display for UnknownMisbehaviour {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = Misbehaviour::of(self.0).iter().map(|known| known.name());
-        let names: Vec<_> = names.collect();
-        write!(f, "{} can misbehave as: {}", self.0, names.join(", "))
-    }
+/// The names of a provider's misbehaviours, with commas between them.
+fn names(provider: Provider) -> String {
+    let names = Misbehaviour::of(provider).iter().map(|known| known.name());
+    names.collect::<Vec<_>>().join(", ")
 }

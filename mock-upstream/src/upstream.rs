@@ -156,23 +156,23 @@ impl Upstream {
     /// The way in which sign-ins are answered while the queue is empty.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.context.controls.mode()
+        self.context.controls().mode
     }
 
     /// Sets the way in which sign-ins are answered while the queue is empty.
     pub fn set_mode(&self, mode: Mode) {
-        self.context.controls.set_mode(mode);
+        self.context.controls().mode = mode;
     }
 
     /// The callbacks that carry `iss`.
     #[must_use]
     pub fn iss(&self) -> Iss {
-        self.context.controls.iss()
+        self.context.controls().iss
     }
 
     /// Sets which callbacks carry `iss`.
     pub fn set_iss(&self, iss: Iss) {
-        self.context.controls.set_iss(iss);
+        self.context.controls().iss = iss;
     }
 
     /// Queues the course of one sign-in, in either mode, and returns the id of the entry.
@@ -196,18 +196,18 @@ impl Upstream {
 
     fn add_to_queue(&self, next: Next, label: Option<String>) -> Result<u64, QueueError> {
         next.check_for(self.provider())?;
-        Ok(self.context.controls.queue(next, label))
+        Ok(self.context.controls().add(next, label))
     }
 
     /// Removes one queued entry and returns it, so that it happens at no sign-in; `None` if
     /// it is not in the queue: a sign-in took it, or it was removed or reset before.
     pub fn remove_queued(&self, id: u64) -> Option<Queued> {
-        self.context.controls.remove_queued(id)
+        self.context.controls().take(|entry| entry.id == id)
     }
 
     /// Empties the queue and returns the number of entries that were in it.
     pub fn clear_queue(&self) -> usize {
-        self.context.controls.clear_queue()
+        self.context.controls().queue.drain(..).count()
     }
 
     /// The account of a user whom the sign-in page offers.
@@ -224,7 +224,7 @@ impl Upstream {
     /// The queue, the next entry first.
     #[must_use]
     pub fn queued(&self) -> Vec<Queued> {
-        self.context.controls.queued()
+        self.context.controls().queue.iter().cloned().collect()
     }
 
     /// The misbehaviours that this provider has.
@@ -257,8 +257,7 @@ impl Upstream {
     /// no user whom a browser signs in again; the initial mode, `iss` and keys.
     pub fn reset(&self) {
         self.endpoints.reset();
-        self.context.controls.reset();
-        self.context.journal.clear();
+        self.context.reset();
     }
 }
 
@@ -285,7 +284,7 @@ async fn serve(
         let now_ms = context.now_ms();
         let report =
             |token: &str, recipient: &Recipient<'_>| endpoints.id_token_report(token, recipient);
-        context.journal.record(now_ms, request, &response, report);
+        context.journal.record(now_ms, request, &response, &report);
         response
     };
     Server::start(listener, handler).await

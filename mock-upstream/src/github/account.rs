@@ -1,6 +1,5 @@
 //! The account at the REST API: `/user` and `/user/emails`, each with its misbehaviours.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::api::{bad_token, hidden, primary_limit, secondary_limit};
@@ -13,14 +12,6 @@ use crate::{Misbehaviour, Provider, User};
 
 const ADDRESSES_PER_PAGE: usize = 30;
 const MAX_ADDRESSES_PER_PAGE: usize = 100;
-
-#[derive(Serialize)]
-struct Address {
-    email: String,
-    primary: bool,
-    verified: bool,
-    visibility: Option<&'static str>,
-}
 
 /// The requested part of a list.
 struct Page {
@@ -45,7 +36,7 @@ impl GitHub {
         })
     }
 
-    fn page_of(&self, addresses: &[Address], page: &Page) -> Response {
+    fn page_of(&self, addresses: &[Value], page: &Page) -> Response {
         let pages: Vec<_> = addresses.chunks(page.size).collect();
         let shown = pages.get(page.number - 1).copied().unwrap_or_default();
         let response = Response::json(200, &shown);
@@ -166,28 +157,18 @@ impl Page {
 ///
 /// A user with a private address has another one for commits. It comes first here, so that
 /// a test detects a broker that reads the first address instead of the primary one.
-fn addresses(user: &User) -> Vec<Address> {
-    let other = |email| Address {
-        email,
-        primary: false,
-        verified: true,
-        visibility: None,
-    };
+fn addresses(user: &User) -> Vec<Value> {
+    let other = |email: String| json!({ "email": email, "primary": false, "verified": true, "visibility": null });
     let commits = (user.visibility == Visibility::Private)
         .then(|| format!("{}+{}@users.noreply.github.example", user.id, user.login()));
     let others = commits.into_iter().chain(user.other_emails.iter().cloned());
-    let own = user.email.clone().map(|email| Address {
-        email,
-        primary: true,
-        verified: user.email_verified,
-        visibility: Some(visibility(user)),
-    });
-    others.map(other).chain(own).collect()
-}
-
-fn visibility(user: &User) -> &'static str {
-    match user.public_email() {
+    let visibility = match user.public_email() {
         Some(_) => "public",
         None => "private",
-    }
+    };
+    let own = user.email.as_ref().map(|email| {
+        let verified = user.email_verified;
+        json!({ "email": email, "primary": true, "verified": verified, "visibility": visibility })
+    });
+    others.map(other).chain(own).collect()
 }

@@ -1,6 +1,6 @@
 //! The token endpoint, whose errors come with status 200.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::request::Grant;
@@ -12,20 +12,6 @@ use crate::system::{ALPHANUMERIC, random_string};
 
 /// The page that explains an error; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
-
-#[derive(Serialize)]
-struct TokenResponse {
-    access_token: String,
-    scope: String,
-    token_type: &'static str,
-}
-
-#[derive(Serialize)]
-struct ErrorResponse {
-    error: &'static str,
-    error_description: &'static str,
-    error_uri: String,
-}
 
 /// The reason for an error: its name and its description.
 struct Refusal(&'static str, &'static str);
@@ -120,7 +106,7 @@ impl GitHub {
         }
     }
 
-    fn issue_token(&self, grant: Grant) -> TokenResponse {
+    fn issue_token(&self, grant: Grant) -> Value {
         let access_token = format!("gho_{}", random_string(ALPHANUMERIC, 36));
         let scope = grant.request.details.joined(",");
         let access = Access {
@@ -130,22 +116,19 @@ impl GitHub {
         };
         // GitHub's tokens do not expire, unless an app is configured otherwise.
         self.tokens.put(access_token.clone(), access, i64::MAX);
-        TokenResponse {
-            access_token,
-            scope,
-            token_type: "bearer",
-        }
+        json!({ "access_token": access_token, "scope": scope, "token_type": "bearer" })
     }
 }
 
 impl Refusal {
     fn response(&self, encoding: Encoding) -> Response {
         let Self(error, error_description) = *self;
-        encoding.response(&ErrorResponse {
-            error,
-            error_description,
-            error_uri: format!("{ERROR_URI}{}", error.replace('_', "-")),
-        })
+        let anchor = error.replace('_', "-");
+        encoding.response(&json!({
+            "error": error,
+            "error_description": error_description,
+            "error_uri": format!("{ERROR_URI}{anchor}"),
+        }))
     }
 }
 
@@ -157,24 +140,20 @@ impl Encoding {
         }
     }
 
-    fn response(self, body: &impl Serialize) -> Response {
+    /// A response with this object, whose members are text.
+    fn response(self, body: &Value) -> Response {
         let response = match self {
             Self::Json => Response::json(200, body),
             Self::Form => {
+                let members = body.as_object().into_iter().flatten();
+                let pairs = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
+                let form = form_urlencoded::Serializer::new(String::new())
+                    .extend_pairs(pairs)
+                    .finish();
                 let media_type = "application/x-www-form-urlencoded; charset=utf-8";
-                Response::of_type(media_type, 200, form(body))
+                Response::of_type(media_type, 200, form)
             }
         };
         response.with_header("cache-control", "max-age=0, private, must-revalidate")
     }
-}
-
-/// The members of `body`, all of them text, as a form.
-fn form(body: &impl Serialize) -> String {
-    let body = serde_json::to_value(body).expect("our own types become JSON");
-    let members = body.as_object().into_iter().flatten();
-    let pairs = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
-    form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(pairs)
-        .finish()
 }

@@ -1,6 +1,6 @@
 //! The authorization endpoint and its callback.
 
-use super::request::{self, AuthorizationRequest, Consent, Grant, Prompt};
+use super::request::{self, AuthorizationRequest, Grant, Prompt};
 use super::state::{CODE_PREFIX, Google};
 use crate::Misbehaviour;
 use crate::http::{Request, Response};
@@ -30,7 +30,7 @@ impl Google {
     /// Receives the choice on the sign-in page.
     pub(super) fn choose(&self, http: &Request) -> Response {
         self.sign_ins.choose(&self.context, http, |mut grant| {
-            grant.request.details.consent = Consent::OnThePage;
+            grant.request.details.consents_on_page = true;
             self.callback(grant)
         })
     }

@@ -4,7 +4,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -167,61 +166,32 @@ fn sign(claims: &str, key: &Key, typ: Option<&str>, misbehaviour: Option<Misbeha
         Some(M::NoKid) => None,
         _ => Some(key.kid.as_str()),
     };
-    let token = UnsignedToken { kid, typ, claims };
-    match misbehaviour {
-        Some(M::BadSignature) => with_bad_signature(&token.rs256(&key.signing)),
-        Some(M::StaleKeys) => token.rs256(&rsa_key(UNPUBLISHED)),
-        Some(M::AlgNone) => format!("{}.", token.message("none")),
-        Some(M::AlgHs256) => {
-            let secret = EncodingKey::from_secret(key.modulus.as_bytes());
-            token.signed("HS256", Algorithm::HS256, &secret)
-        }
-        Some(M::AlgEs256) => {
-            let key = EncodingKey::from_ec_pem(ELLIPTIC).expect("the committed key is one");
-            token.signed("ES256", Algorithm::ES256, &key)
-        }
-        _ => token.rs256(&key.signing),
-    }
-}
-
-/// The content of a token, before an algorithm is chosen.
-struct UnsignedToken<'a> {
-    kid: Option<&'a str>,
-    typ: Option<&'a str>,
-    claims: &'a str,
-}
-
-#[derive(Serialize)]
-struct Header<'a> {
-    alg: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kid: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    typ: Option<&'a str>,
-}
-
-impl UnsignedToken<'_> {
-    fn rs256(&self, key: &EncodingKey) -> String {
-        self.signed("RS256", Algorithm::RS256, key)
-    }
-
-    fn signed(&self, alg: &str, algorithm: Algorithm, key: &EncodingKey) -> String {
-        let message = self.message(alg);
+    let message = |alg: &str| {
+        let header = members(json!({ "alg": alg, "kid": kid, "typ": typ }));
+        let encoded = |part: &str| URL_SAFE_NO_PAD.encode(part);
+        let header = Value::from(header).to_string();
+        format!("{}.{}", encoded(&header), encoded(claims))
+    };
+    let signed = |algorithm: Algorithm, key: &EncodingKey| {
+        let message = message(&format!("{algorithm:?}"));
         let signature = crypto::sign(message.as_bytes(), key, algorithm)
             .expect("each key is used with its own algorithm");
         format!("{message}.{signature}")
-    }
-
-    /// The first two parts of the token.
-    fn message(&self, alg: &str) -> String {
-        let header = Header {
-            alg,
-            kid: self.kid,
-            typ: self.typ,
-        };
-        let header = serde_json::to_string(&header).expect("our own types become JSON");
-        let encoded = |part: &str| URL_SAFE_NO_PAD.encode(part);
-        format!("{}.{}", encoded(&header), encoded(self.claims))
+    };
+    let rs256 = |key| signed(Algorithm::RS256, key);
+    match misbehaviour {
+        Some(M::BadSignature) => with_bad_signature(&rs256(&key.signing)),
+        Some(M::StaleKeys) => rs256(&rsa_key(UNPUBLISHED)),
+        Some(M::AlgNone) => format!("{}.", message("none")),
+        Some(M::AlgHs256) => {
+            let secret = EncodingKey::from_secret(key.modulus.as_bytes());
+            signed(Algorithm::HS256, &secret)
+        }
+        Some(M::AlgEs256) => {
+            let key = EncodingKey::from_ec_pem(ELLIPTIC).expect("the committed key is one");
+            signed(Algorithm::ES256, &key)
+        }
+        _ => rs256(&key.signing),
     }
 }
 

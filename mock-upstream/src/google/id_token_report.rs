@@ -13,24 +13,12 @@ use crate::journal::{IdTokenCheck, IdTokenReport, Recipient};
 /// The difference between two clocks that a client tolerates.
 const SKEW_SECONDS: i64 = 60;
 
-/// The values that a client expects.
-struct Expected<'a> {
-    issuer: &'a str,
-    recipient: &'a Recipient<'a>,
-    now_seconds: i64,
-}
-
 impl Google {
     /// The report on `token`.
     pub(super) fn report(&self, token: &str, recipient: &Recipient<'_>) -> IdTokenReport {
         let mut parts = token.split('.').map(decoded);
         let header = parts.next().flatten();
         let claims = parts.next().flatten();
-        let expected = Expected {
-            issuer: &self.context.url,
-            recipient,
-            now_seconds: self.context.now_ms() / 1000,
-        };
         let mut checks = vec![
             IdTokenCheck {
                 requirement: "alg is RS256, and the header demands no extension",
@@ -41,7 +29,7 @@ impl Google {
                 passed: self.keys.verified(token).is_some(),
             },
         ];
-        checks.extend(checks_of(claims.as_ref(), &expected));
+        checks.extend(self.checks_of(claims.as_ref(), recipient));
         let shown = |part: Option<Claims>| part.map_or(Value::Null, |it| Value::Object(it.members));
         IdTokenReport {
             header: shown(header),
@@ -49,51 +37,51 @@ impl Google {
             checks,
         }
     }
+
+    fn checks_of(&self, claims: Option<&Claims>, recipient: &Recipient<'_>) -> Vec<IdTokenCheck> {
+        let check = |requirement, passes: &dyn Fn(&Claims) -> bool| IdTokenCheck {
+            requirement,
+            passed: claims.is_some_and(passes),
+        };
+        let now = self.context.now_ms() / 1000;
+        vec![
+            check("each claim is there once", &|it| !it.has_duplicates),
+            check("nonce is that of this login", &|it| {
+                it.text("nonce") == recipient.nonce
+            }),
+            check("iss is the provider", &|it| {
+                it.text("iss") == Some(&self.context.url)
+            }),
+            check("aud is the client", &|it| {
+                it.text("aud") == Some(recipient.client_id)
+            }),
+            check("azp, if it is there, is the client", &|it| {
+                !it.members.contains_key("azp") || it.text("azp") == Some(recipient.client_id)
+            }),
+            check("exp is not over", &|it| {
+                it.seconds("exp")
+                    .is_some_and(|exp| exp > now - SKEW_SECONDS)
+            }),
+            check("iat is not in the future", &|it| {
+                it.seconds("iat")
+                    .is_some_and(|iat| iat <= now + SKEW_SECONDS)
+            }),
+            check("at_hash is that of the access token", &|it| {
+                let Some(access_token) = recipient.access_token else {
+                    return true;
+                };
+                it.text("at_hash") == Some(&at_hash(access_token))
+            }),
+            check("sub is an identifier of 1 to 255 ASCII characters", &|it| {
+                let sub = it.text("sub");
+                sub.is_some_and(|sub| (1..=255).contains(&sub.len()) && sub.is_ascii())
+            }),
+        ]
+    }
 }
 
 fn has_known_header(header: &Claims) -> bool {
     header.text("alg") == Some("RS256") && !header.members.contains_key("crit")
-}
-
-fn checks_of(claims: Option<&Claims>, expected: &Expected<'_>) -> Vec<IdTokenCheck> {
-    let check = |requirement, passes: &dyn Fn(&Claims) -> bool| IdTokenCheck {
-        requirement,
-        passed: claims.is_some_and(passes),
-    };
-    let (now, recipient) = (expected.now_seconds, expected.recipient);
-    vec![
-        check("each claim is there once", &|it| !it.has_duplicates),
-        check("nonce is that of this login", &|it| {
-            it.text("nonce") == recipient.nonce
-        }),
-        check("iss is the provider", &|it| {
-            it.text("iss") == Some(expected.issuer)
-        }),
-        check("aud is the client", &|it| {
-            it.text("aud") == Some(recipient.client_id)
-        }),
-        check("azp, if it is there, is the client", &|it| {
-            !it.members.contains_key("azp") || it.text("azp") == Some(recipient.client_id)
-        }),
-        check("exp is not over", &|it| {
-            it.seconds("exp")
-                .is_some_and(|exp| exp > now - SKEW_SECONDS)
-        }),
-        check("iat is not in the future", &|it| {
-            it.seconds("iat")
-                .is_some_and(|iat| iat <= now + SKEW_SECONDS)
-        }),
-        check("at_hash is that of the access token", &|it| {
-            let Some(access_token) = recipient.access_token else {
-                return true;
-            };
-            it.text("at_hash") == Some(&at_hash(access_token))
-        }),
-        check("sub is an identifier of 1 to 255 ASCII characters", &|it| {
-            let sub = it.text("sub");
-            sub.is_some_and(|sub| (1..=255).contains(&sub.len()) && sub.is_ascii())
-        }),
-    ]
 }
 
 /// The members of a part of a token, and whether a name came twice.

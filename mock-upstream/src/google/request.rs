@@ -21,7 +21,8 @@ pub(super) struct Details {
     /// Whether the client asks for a refresh token.
     pub(super) is_offline: bool,
     pub(super) prompt: Prompt,
-    pub(super) consent: Consent,
+    /// Whether the user consents on a page, which the callback's `prompt` repeats.
+    pub(super) consents_on_page: bool,
 }
 
 /// The pages that `prompt` asks Google to show.
@@ -35,13 +36,6 @@ pub(super) enum Prompt {
     SelectAccount,
     /// The consent page, even if the user consented before.
     Consent,
-}
-
-/// The way in which the user consented, which the callback's `prompt` repeats.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
-    Silent,
-    OnThePage,
 }
 
 /// The reason for an error page in place of a redirect: the error and its description.
@@ -89,7 +83,7 @@ pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRe
             nonce: query.get("nonce").map(str::to_owned),
             is_offline,
             prompt,
-            consent: prompt.consent(),
+            consents_on_page: prompt == Prompt::Consent,
         },
     })
 }
@@ -122,9 +116,9 @@ impl AuthorizationRequest {
     /// prompt.
     pub(super) fn success(&self, code: &str, iss: Option<&str>, user: &User) -> String {
         let scope = self.details.scopes.in_callback();
-        let prompt = match self.details.consent {
-            Consent::Silent => "none",
-            Consent::OnThePage => "consent",
+        let prompt = match self.details.consents_on_page {
+            true => "consent",
+            false => "none",
         };
         let hd = user.hosted_domain.as_deref();
         let authuser = if hd.is_some() { "1" } else { "0" };
@@ -169,14 +163,6 @@ impl Prompt {
             values if values.contains(&"consent") => Ok(Self::Consent),
             values if values.contains(&"select_account") => Ok(Self::SelectAccount),
             _ => Ok(Self::Default),
-        }
-    }
-
-    /// The consent of a sign-in without a page.
-    fn consent(self) -> Consent {
-        match self {
-            Self::Consent => Consent::OnThePage,
-            Self::Default | Self::None | Self::SelectAccount => Consent::Silent,
         }
     }
 }

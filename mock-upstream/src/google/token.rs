@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::id_token::id_token;
-use super::request::{AuthorizationRequest, Consent, Grant, Scope};
+use super::request::{AuthorizationRequest, Grant, Scope};
 use super::state::{Access, CODE_PREFIX, Google};
 use crate::Misbehaviour;
 use crate::http::{Params, Request, Response};
@@ -171,7 +171,7 @@ impl Google {
         if is_first {
             self.offline_users.put(key, (), i64::MAX);
         }
-        (is_first || grant.request.details.consent == Consent::OnThePage)
+        (is_first || grant.request.details.consents_on_page)
             .then(|| format!("1//{}", random_string(URL_SAFE, 100)))
     }
 

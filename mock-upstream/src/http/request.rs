@@ -14,18 +14,12 @@ pub(crate) struct Request {
     path: String,
     raw_query: String,
     query: Params,
-    body: Body,
+    form: Params,
+    json: Params,
     headers: HeaderMap,
 }
 
 const DECISIVE_HEADERS: [&str; 3] = ["authorization", "content-type", "x-github-api-version"];
-
-/// The parameters in a body, by its media type.
-enum Body {
-    Form(Params),
-    Json(Params),
-    Other,
-}
 
 impl Request {
     pub(crate) fn method(&self) -> &str {
@@ -51,17 +45,14 @@ impl Request {
 
     /// The fields of a form-encoded body; none of any other body.
     pub(crate) fn form(&self) -> &Params {
-        match &self.body {
-            Body::Form(fields) => fields,
-            Body::Json(_) | Body::Other => &NO_PARAMS,
-        }
+        &self.form
     }
 
     /// The fields of a form, or the strings of a JSON object; none of any other body.
     pub(crate) fn form_or_json(&self) -> &Params {
-        match &self.body {
-            Body::Form(params) | Body::Json(params) => params,
-            Body::Other => &NO_PARAMS,
+        match self.json.0.is_empty() {
+            true => &self.form,
+            false => &self.json,
         }
     }
 
@@ -125,36 +116,30 @@ fn form_decoded(text: &str) -> String {
 impl From<&wiremock::Request> for Request {
     fn from(request: &wiremock::Request) -> Self {
         let raw_query = request.url.query().unwrap_or_default();
+        let body_of = |wanted| match media_type(&request.headers) == wanted {
+            true => request.body.as_slice(),
+            false => &[],
+        };
         Self {
             method: request.method.to_string(),
             path: request.url.path().to_owned(),
             raw_query: raw_query.to_owned(),
             query: Params::parse(raw_query.as_bytes()),
-            body: Body::of(request),
+            form: Params::parse(body_of("application/x-www-form-urlencoded")),
+            json: Params::parse_json(body_of("application/json")),
             headers: request.headers.clone(),
         }
     }
 }
 
-impl Body {
-    fn of(request: &wiremock::Request) -> Self {
-        let content_type = request.headers.get("content-type");
-        let media_type = content_type
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.split(';').next())
-            .unwrap_or_default();
-        match media_type.trim() {
-            "application/x-www-form-urlencoded" => Self::Form(Params::parse(&request.body)),
-            "application/json" => Self::Json(Params::parse_json(&request.body)),
-            _ => Self::Other,
-        }
-    }
+fn media_type(headers: &HeaderMap) -> &str {
+    let content_type = headers.get("content-type").map(|it| it.to_str());
+    let content_type = content_type.and_then(Result::ok).unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim()
 }
 
 /// The parameters of a query, a form or a JSON object.
 pub(crate) struct Params(Vec<(String, String)>);
-
-static NO_PARAMS: Params = Params(Vec::new());
 
 impl Params {
     pub(crate) fn parse(encoded: &[u8]) -> Self {

@@ -164,32 +164,24 @@ impl<'a> FaultyResponse<'a> {
 
     /// Writes what the client receives. The 50 MB of a flood are never allocated.
     async fn deliver(self, mut to: OwnedWriteHalf) -> io::Result<()> {
+        let head = match self.delivery {
+            Delivery::Silence => return std::future::pending().await,
+            Delivery::Closed => return Ok(()),
+            Delivery::Drip | Delivery::Flood => self.endless_head(),
+            Delivery::Reset | Delivery::Half | Delivery::Whole => self.head(),
+        };
+        to.write_all(head.as_bytes()).await?;
         match self.delivery {
-            Delivery::Silence => std::future::pending().await,
-            Delivery::Closed => Ok(()),
             Delivery::Reset => {
-                to.write_all(self.head().as_bytes()).await?;
                 to.as_ref().set_zero_linger()?;
                 // Without this, tokio would shut the connection down properly first.
                 to.forget();
                 Ok(())
             }
-            Delivery::Half => {
-                to.write_all(self.head().as_bytes()).await?;
-                to.write_all(&self.body[..self.body.len() / 2]).await
-            }
-            Delivery::Drip => {
-                to.write_all(self.endless_head().as_bytes()).await?;
-                drip(to).await
-            }
-            Delivery::Flood => {
-                to.write_all(self.endless_head().as_bytes()).await?;
-                flood(to).await
-            }
-            Delivery::Whole => {
-                to.write_all(self.head().as_bytes()).await?;
-                to.write_all(self.body).await
-            }
+            Delivery::Half => to.write_all(&self.body[..self.body.len() / 2]).await,
+            Delivery::Drip => drip(to).await,
+            Delivery::Flood => flood(to).await,
+            _ => to.write_all(self.body).await,
         }
     }
 

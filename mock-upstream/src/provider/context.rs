@@ -20,7 +20,7 @@ pub(crate) struct ProviderContext {
     clock: Clock,
     pub(crate) users: KnownUsers,
     pub(crate) labels: Labels,
-    pub(crate) controls: Controls,
+    controls: Mutex<Controls>,
     pub(crate) journal: Journal,
     app_url: OnceLock<String>,
 }
@@ -33,7 +33,7 @@ impl ProviderContext {
         Self {
             provider,
             url: url.unwrap_or_else(|| format!("http://{address}")),
-            controls: Controls::new(&own),
+            controls: Mutex::new(Controls::new(&own)),
             settings: own,
             clock: settings.clock.clone(),
             users: settings.users.clone(),
@@ -57,13 +57,28 @@ impl ProviderContext {
         self.clock.now_ms()
     }
 
+    pub(crate) fn controls(&self) -> MutexGuard<'_, Controls> {
+        let controls = self.controls.lock();
+        controls.expect("nothing panics while it holds the controls")
+    }
+
+    /// Restores the initial switches, and empties the queue and the journal.
+    pub(crate) fn reset(&self) {
+        let mut controls = self.controls();
+        *controls = Controls {
+            last_id: controls.last_id,
+            ..Controls::new(&self.settings)
+        };
+        self.journal.clear();
+    }
+
     /// The `iss` of a successful callback: `issuer`, another issuer, or none.
     pub(crate) fn iss_of_success<'a>(
         &self,
         issuer: &'a str,
         misbehaviour: Option<Misbehaviour>,
     ) -> Option<&'a str> {
-        match (misbehaviour, self.controls.iss()) {
+        match (misbehaviour, self.controls().iss) {
             (Some(Misbehaviour::WrongCallbackIssuer), _) => Some("https://issuer.example"),
             (_, Iss::On | Iss::Errors) => Some(issuer),
             (_, Iss::Off) => None,
@@ -77,107 +92,42 @@ impl ProviderContext {
 
     /// Whether metadata may announce `iss`: RFC 9207 promises it for errors, too.
     pub(crate) fn iss_is_in_every_callback(&self) -> bool {
-        self.controls.iss() == Iss::Errors
+        self.controls().iss == Iss::Errors
     }
 }
 
 /// The switches and the queue of one provider.
 pub(crate) struct Controls {
-    initial: Switches,
-    current: Mutex<State>,
-}
-
-#[derive(Clone, Copy)]
-struct Switches {
-    mode: Mode,
-    iss: Iss,
-}
-
-struct State {
-    switches: Switches,
-    queue: VecDeque<Queued>,
+    pub(crate) mode: Mode,
+    pub(crate) iss: Iss,
+    /// The next entry first.
+    pub(crate) queue: VecDeque<Queued>,
     /// The number of entries that were ever queued, and the id of the last one. A reset
     /// leaves it: a page from before must not remove an entry of after.
     last_id: u64,
 }
 
 impl Controls {
-    pub(crate) fn new(settings: &ProviderSettings) -> Self {
-        let initial = Switches {
+    fn new(settings: &ProviderSettings) -> Self {
+        Self {
             mode: settings.mode,
             iss: settings.iss,
-        };
-        let current = State {
-            switches: initial,
             queue: VecDeque::new(),
             last_id: 0,
-        };
-        Self {
-            initial,
-            current: Mutex::new(current),
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
-        self.lock().switches.mode
-    }
-
-    pub(crate) fn set_mode(&self, mode: Mode) {
-        self.lock().switches.mode = mode;
-    }
-
-    pub(crate) fn iss(&self) -> Iss {
-        self.lock().switches.iss
-    }
-
-    pub(crate) fn set_iss(&self, iss: Iss) {
-        self.lock().switches.iss = iss;
-    }
-
     /// Queues an entry and returns its id.
-    pub(crate) fn queue(&self, next: Next, label: Option<String>) -> u64 {
-        let mut state = self.lock();
-        state.last_id += 1;
-        let id = state.last_id;
-        state.queue.push_back(Queued { id, next, label });
+    pub(crate) fn add(&mut self, next: Next, label: Option<String>) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.queue.push_back(Queued { id, next, label });
         id
     }
 
-    /// Removes the entry with this id and returns it; `None` if a sign-in was faster.
-    pub(crate) fn remove_queued(&self, id: u64) -> Option<Queued> {
-        let queue = &mut self.lock().queue;
-        let index = queue.iter().position(|entry| entry.id == id)?;
-        queue.remove(index)
-    }
-
-    /// Empties the queue and returns its length before.
-    pub(crate) fn clear_queue(&self) -> usize {
-        let queue = &mut self.lock().queue;
-        queue.drain(..).count()
-    }
-
-    pub(crate) fn queued(&self) -> Vec<Queued> {
-        self.lock().queue.iter().cloned().collect()
-    }
-
-    /// Takes the entry for the sign-in that begins now: the first one for any sign-in or
-    /// for those with its label. Entries for other labels keep their places.
-    pub(crate) fn take_next(&self, label: Option<&str>) -> Option<Next> {
-        let queue = &mut self.lock().queue;
-        let index = queue.iter().position(|entry| entry.is_for(label))?;
-        queue.remove(index).map(|entry| entry.next)
-    }
-
-    /// Restores the initial switches and empties the queue.
-    pub(crate) fn reset(&self) {
-        let mut state = self.lock();
-        state.switches = self.initial;
-        state.queue.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.current
-            .lock()
-            .expect("nothing panics while it holds the controls")
+    /// Takes the first entry of which `is_it` holds. The others keep their places.
+    pub(crate) fn take(&mut self, is_it: impl Fn(&Queued) -> bool) -> Option<Queued> {
+        let index = self.queue.iter().position(is_it)?;
+        self.queue.remove(index)
     }
 }

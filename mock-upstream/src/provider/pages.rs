@@ -1,5 +1,7 @@
 //! The HTML pages: the sign-in page, the home page, and the pages that report an error.
 
+use std::collections::VecDeque;
+
 use askama::Template;
 
 use super::remembered::Remembered;
@@ -153,7 +155,7 @@ pub(crate) struct HomePage<'a> {
     /// The path that forgets the account of the last time.
     pub(crate) forget_path: &'a str,
     pub(crate) rows: &'a [Row<'a>],
-    pub(crate) queue: &'a [Queued],
+    pub(crate) queue: &'a VecDeque<Queued>,
     /// The endpoints, by what they are.
     pub(crate) urls: &'a [(&'static str, String)],
 }

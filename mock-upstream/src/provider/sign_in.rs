@@ -67,9 +67,13 @@ impl<D: Details> SignIns<D> {
         let provider = context.provider;
         let label = request.state.as_deref();
         let label = label.and_then(|state| context.labels.of(state));
-        let next = context.controls.take_next(label.as_deref());
-        let script = match (next, context.controls.mode()) {
-            (Some(next), _) => SignInScript::from_next(next, provider),
+        let (next, mode) = {
+            let mut controls = context.controls();
+            let next = controls.take(|entry| entry.is_for(label.as_deref()));
+            (next, controls.mode)
+        };
+        let script = match (next, mode) {
+            (Some(queued), _) => SignInScript::from_next(queued.next, provider),
             (None, Mode::Automatic) => SignInScript::default_at(provider),
             (None, Mode::Interactive) => match self.remembered.of(http) {
                 Some(last) if !request.wants_page => SignInScript::of(last.user),
@@ -173,13 +177,14 @@ impl<D: Details> SignIns<D> {
         urls: &[(&'static str, String)],
     ) -> Response {
         let last_time = self.remembered.of(http);
+        let controls = context.controls();
         pages::home(&HomePage {
             provider: context.provider,
-            mode: context.controls.mode(),
+            mode: controls.mode,
             app_url: context.app_url(),
             forget_path: FORGET_PATH,
             rows: &pages::rows(context.provider, &context.users, last_time.as_ref()),
-            queue: &context.controls.queued(),
+            queue: &controls.queue,
             urls,
         })
     }

@@ -29,8 +29,8 @@ enum Registration {
     /// This secret and these redirect URIs.
     Strict {
         client_secret: String,
-        first: RedirectUri,
-        others: Vec<RedirectUri>,
+        /// At least one.
+        redirect_uris: Vec<RedirectUri>,
     },
     /// Any of them.
     Any,
@@ -59,16 +59,18 @@ impl Client {
         client_secret: impl Into<String>,
         redirect_uris: impl IntoIterator<Item = Uri>,
     ) -> Result<Self, InvalidClient> {
-        let mut uris = redirect_uris
-            .into_iter()
-            .map(|uri| RedirectUri::parse(uri.as_ref()));
+        let uris = redirect_uris.into_iter();
+        let uris = uris.map(|uri| RedirectUri::parse(uri.as_ref()));
+        let redirect_uris: Vec<_> = uris.collect::<Result<_, _>>()?;
+        if redirect_uris.is_empty() {
+            return Err(InvalidClient::NoRedirectUri);
+        }
         Ok(Self {
             client_id: client_id.into(),
             name: None,
             registration: Registration::Strict {
                 client_secret: client_secret.into(),
-                first: uris.next().ok_or(InvalidClient::NoRedirectUri)??,
-                others: uris.collect::<Result<_, _>>()?,
+                redirect_uris,
             },
         })
     }
@@ -105,7 +107,7 @@ impl Client {
     /// The redirect URI that was registered first, if any was.
     pub(crate) fn first_redirect_uri(&self) -> Option<&RedirectUri> {
         match &self.registration {
-            Registration::Strict { first, .. } => Some(first),
+            Registration::Strict { redirect_uris, .. } => redirect_uris.first(),
             Registration::Any => None,
         }
     }
@@ -113,10 +115,10 @@ impl Client {
     /// The registered redirect URI that equals `text`, byte for byte.
     pub(crate) fn redirect_uri(&self, text: &str) -> Option<RedirectUri> {
         match &self.registration {
-            Registration::Strict { first, others, .. } => std::iter::once(first)
-                .chain(others)
-                .find(|registered| registered.as_str() == text)
-                .cloned(),
+            Registration::Strict { redirect_uris, .. } => {
+                let mut registered = redirect_uris.iter();
+                registered.find(|it| it.as_str() == text).cloned()
+            }
             Registration::Any => RedirectUri::parse(text).ok(),
         }
     }

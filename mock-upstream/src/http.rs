@@ -1,5 +1,5 @@
-//! One wiremock server with a single mock, which passes every request to a handler, and
-//! the [`Transport`] in front of it.
+//! HTTP: a request, a response, and the server: one wiremock server with a single mock, which
+//! passes every request to a handler, and the [`Transport`] in front of it.
 //!
 //! # Why the mock is renewed
 //!
@@ -19,6 +19,12 @@
 //! wiremock counts its resets in a `u16`, and a debug build panics at the 65,536th: after
 //! 67 million requests of 4 KiB each.
 
+mod request;
+mod response;
+
+mod transport;
+mod whole_request;
+
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,9 +34,9 @@ use wiremock::http::HeaderValue;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
-use super::request::Request;
-use super::response::Response;
-use super::transport::{DELIVERY_HEADER, Transport};
+pub(crate) use request::{Params, Request};
+pub(crate) use response::{Delivery, Response};
+use transport::{DELIVERY_HEADER, Transport};
 
 /// The bytes of requests that wiremock may keep before the mock is renewed.
 const MAX_KEPT_BYTES: usize = 4 * 1024 * 1024;
