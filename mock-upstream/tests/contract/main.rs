@@ -11,29 +11,19 @@
 
 mod test_mock;
 
-mod clients;
-mod controls;
-mod journal;
-mod methods;
+mod handle;
+mod http;
+mod settings;
+
+mod again;
 mod page;
-mod people_file;
-mod requests;
-mod start;
 mod users;
 
-mod both_providers;
-mod github {
-    mod account;
-    mod api;
-    mod authorize;
-    mod token;
-}
-mod google {
-    mod authorize;
-    pub(crate) mod id_token;
-    pub(crate) mod keys;
-    mod token;
-    mod userinfo;
-}
+mod authorize;
+mod token;
+
+mod github;
+mod google;
+mod keys;
 
 mod misbehaviours;

@@ -10,11 +10,9 @@ use mock_upstream::{Misbehaviour, Next, Provider};
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::google::id_token::{at_hash, rsa_key};
-use crate::google::keys::key_set;
-use crate::test_mock::{
-    GITHUB, GOOGLE, NONCE, Response, STATE, TestMock, authorization, redemption,
-};
+use crate::google::at_hash;
+use crate::keys::{key_set, rsa_key};
+use crate::test_mock::{GITHUB, GOOGLE, NONCE, Response, STATE, TestMock, redemption};
 
 type Members = BTreeMap<String, String>;
 
@@ -35,7 +33,7 @@ impl Observed {
             mock.queue(provider, Next::Misbehave(misbehaviour));
         }
         let mut observed = Self(BTreeMap::new());
-        let response = mock.authorize(provider, &authorization(provider)).await;
+        let response = mock.authorize(provider, "").await;
         let callback = response.callback();
         let url = mock.url(provider, "");
         let pairs = callback.0.iter().map(|(name, value)| match value.as_str() {

@@ -1,10 +1,9 @@
-//! Google's discovery document and key set.
+//! Google's published keys and their rotation.
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use mock_upstream::{Iss, Misbehaviour, Next};
+use mock_upstream::{Misbehaviour, Next};
 use serde_json::{Value, json};
 
-use super::id_token::verified;
 use crate::test_mock::{CLIENT_ID, GOOGLE, Response, TestMock};
 
 const KEYS: &str = "/oauth2/v3/certs";
@@ -24,68 +23,14 @@ async fn certificates(mock: &TestMock) -> Response {
     mock.get(GOOGLE, "/oauth2/v1/certs").await
 }
 
-async fn discovery(mock: &TestMock) -> Value {
-    let path = "/.well-known/openid-configuration";
-    mock.get(GOOGLE, path).await.json()
-}
-
-// Endpoints: developers.google.com/identity/openid-connect/reference. Lists: panva/wellknown,
-// 2024.
-#[tokio::test]
-async fn discovery_has_googles_endpoints_and_lists() {
-    let mock = TestMock::new().await;
-    let url = |path| mock.url(GOOGLE, path);
-    let words = |list: &str| list.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let response_types =
-        "code|token|id_token|code token|code id_token|token id_token|code token id_token|none";
-    let grant_types = "authorization_code refresh_token \
-                       urn:ietf:params:oauth:grant-type:device_code \
-                       urn:ietf:params:oauth:grant-type:jwt-bearer";
-    let claims = "aud email email_verified exp family_name given_name iat iss name picture sub";
-    let expected = json!({
-        "issuer": url(""),
-        "authorization_endpoint": url("/o/oauth2/v2/auth"),
-        "token_endpoint": url("/token"),
-        "userinfo_endpoint": url("/v1/userinfo"),
-        "revocation_endpoint": url("/revoke"),
-        "jwks_uri": url("/oauth2/v3/certs"),
-        "device_authorization_endpoint": url("/device/code"),
-        "response_types_supported": response_types.split('|').collect::<Vec<_>>(),
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["RS256"],
-        "scopes_supported": ["openid", "email", "profile"],
-        "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
-        "claims_supported": words(claims),
-        "code_challenge_methods_supported": ["plain", "S256"],
-        "grant_types_supported": words(grant_types),
-    });
-    assert_eq!(discovery(&mock).await, expected);
-}
-
-// Google's reference lists the member since 2026; its value is not confirmed. RFC 9207,
-// section 2.3: it would be a promise for every callback, errors included.
-#[tokio::test]
-async fn discovery_announces_iss_if_it_is_chosen_and_every_callback_carries_it() {
-    for (chosen, iss, announced) in [
-        (false, Iss::Errors, None),
-        (true, Iss::Errors, Some(true)),
-        (true, Iss::On, None),
-        (true, Iss::Off, None),
-    ] {
-        let mock = TestMock::with(|settings| {
-            settings.google.iss = iss;
-            settings.google.unconfirmed.google_announces_iss = chosen;
-        });
-        let document = discovery(&mock.await).await;
-        let member = document.get("authorization_response_iss_parameter_supported");
-        assert_eq!(member, announced.map(Value::from).as_ref(), "{iss:?}");
-    }
-}
-
 // panva/wellknown: Google's key set, committed on every change.
 #[tokio::test]
 async fn a_key_looks_like_googles() {
-    let keys = key_set(&TestMock::new().await).await.json();
+    let response = key_set(&TestMock::new().await).await;
+    // Seen on a sibling endpoint; the exact max-age varies.
+    let caching = "public, max-age=24442, must-revalidate, no-transform";
+    assert_eq!(response.header("cache-control"), caching);
+    let keys = response.json();
     let keys = keys["keys"].as_array().unwrap();
     assert_eq!(keys.len(), 2);
     for key in keys {
@@ -97,19 +42,6 @@ async fn a_key_looks_like_googles() {
         });
         assert_eq!(*key, expected);
     }
-}
-
-// Seen on a sibling endpoint; the exact max-age varies.
-#[tokio::test]
-async fn the_key_set_has_a_max_age_that_can_be_chosen() {
-    let response = key_set(&TestMock::new().await).await;
-    let caching = "public, max-age=24442, must-revalidate, no-transform";
-    assert_eq!(response.header("cache-control"), caching);
-    let chosen = |settings: &mut mock_upstream::Settings| {
-        settings.google.unconfirmed.google_keys_max_age_seconds = 60;
-    };
-    let response = key_set(&TestMock::with(chosen).await).await;
-    assert!(response.header("cache-control").contains("max-age=60,"));
 }
 
 // panva/wellknown: three keys for a day, then the oldest is removed.
@@ -158,8 +90,22 @@ async fn the_certificates_are_those_of_the_keys_with_their_caching() {
     }
 }
 
+/// The claims, once the signature was verified with the published key that the token names.
+pub(crate) async fn verified(mock: &TestMock, token: &str) -> Value {
+    let keys = key_set(mock).await.json();
+    let kid = decode_header(token).unwrap().kid.unwrap();
+    let mut published = keys["keys"].as_array().unwrap().iter();
+    let key = published.find(|key| key["kid"] == kid).unwrap();
+    decode(token, &rsa_key(key), &validation()).unwrap().claims
+}
+
+pub(crate) fn rsa_key(key: &Value) -> DecodingKey {
+    let (n, e) = (key["n"].as_str().unwrap(), key["e"].as_str().unwrap());
+    DecodingKey::from_rsa_components(n, e).unwrap()
+}
+
 /// RS256, for our client; the mock has its own clock.
-pub(crate) fn validation() -> Validation {
+fn validation() -> Validation {
     let mut validation = Validation::new(Algorithm::RS256);
     validation.set_audience(&[CLIENT_ID]);
     validation.validate_exp = false;

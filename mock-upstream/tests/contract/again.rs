@@ -2,7 +2,7 @@
 
 use mock_upstream::{Misbehaviour, Mode, Next, Provider};
 
-use super::handle;
+use crate::page::handle;
 use crate::test_mock::{
     GITHUB, GOOGLE, Params, Response, TestMock, authorization, authorization_path, redemption,
 };

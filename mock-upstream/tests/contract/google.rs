@@ -1,11 +1,116 @@
-//! Google's userinfo and tokeninfo endpoints.
+//! Google's ID token, and its userinfo and tokeninfo endpoints.
 
-use mock_upstream::{Misbehaviour, Next};
-use serde_json::json;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, decode_header};
+use mock_upstream::{Misbehaviour, Next, User};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::test_mock::{CLIENT_ID, GOOGLE, Response, TestMock, authorization, seed_account};
+use crate::keys::verified;
+use crate::test_mock::{CLIENT_ID, GOOGLE, NONCE, Response, TestMock, rows, seed_account};
 
 const ADA: &str = "100000000000000000001";
+
+/// OpenID Connect Core, section 3.1.3.6: the left half of the access token's digest.
+pub(crate) fn at_hash(access_token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
+}
+
+async fn claims_in(mock: &TestMock, answer: &Response) -> Value {
+    verified(mock, &answer.text("id_token")).await
+}
+
+async fn claims_of(user: User) -> Value {
+    let mock = TestMock::new().await;
+    let answer = mock.sign_in_as(GOOGLE, user).await;
+    claims_in(&mock, &answer).await
+}
+
+// Discovery documents: RS256, a kid of 40 hexadecimal digits. `typ` is not confirmed.
+// Claims: TokenPayload of google-auth-library.
+#[tokio::test]
+async fn an_id_token_is_signed_by_a_published_key_and_has_every_claim() {
+    let mock = TestMock::new().await;
+    let answer = mock.sign_in(GOOGLE).await;
+    let header = decode_header(answer.text("id_token")).unwrap();
+    assert_eq!(header.alg, Algorithm::RS256);
+    assert_eq!(header.typ.as_deref(), Some("JWT"));
+    assert_eq!(header.kid.unwrap().len(), 40);
+    let now = mock.now_ms() / 1000;
+    let expected = json!({
+        "iss": mock.url(GOOGLE, ""), "aud": CLIENT_ID, "azp": CLIENT_ID,
+        "sub": ADA,
+        "email": "ada@people.example", "email_verified": true,
+        "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace",
+        "picture": "https://pictures.example/google/ada=s96-c",
+        "nonce": NONCE, "at_hash": at_hash(&answer.text("access_token")),
+        "iat": now, "exp": now + 3600,
+    });
+    assert_eq!(claims_in(&mock, &answer).await, expected);
+}
+
+/// The users, and a claim of theirs.
+const ACCOUNTS: &str = r#"
+    // dexidp/dex: Google sometimes omits the name.
+    grace | name | absent
+    grace | given_name | absent
+    grace | family_name | absent
+    hedy | email | absent
+    hedy | email_verified | absent
+    alan | email_verified | false
+    musa | name | "محمد بن موسى الخوارزمي"
+    zoe | name | "Zoë 👩🏽‍🚀 Stern"
+    // TokenPayload of google-auth-library: only for Workspace accounts.
+    katherine | hd | "people.example"
+"#;
+
+fn text(claims: &Value, claim: &str) -> String {
+    claims
+        .get(claim)
+        .map_or("absent".to_owned(), Value::to_string)
+}
+
+#[tokio::test]
+async fn a_claim_says_what_the_account_has_and_is_absent_without_it() {
+    for [key, claim, expected] in rows(ACCOUNTS) {
+        let claims = claims_of(seed_account(GOOGLE, key)).await;
+        assert_eq!(text(&claims, claim), expected, "{claim} of {key}");
+    }
+}
+
+/// The changes of the authorization request, and the claims that are then absent.
+const NOT_REQUESTED: &str = "
+    -nonce | nonce
+    scope=openid | email email_verified name given_name family_name picture
+    scope=openid email | name given_name family_name picture
+    scope=openid profile | email email_verified
+";
+
+#[tokio::test]
+async fn what_was_not_requested_is_in_no_token() {
+    let mock = TestMock::new().await;
+    for [changes, absent] in rows(NOT_REQUESTED) {
+        let answer = mock.sign_in_with(GOOGLE, changes).await;
+        let claims = claims_in(&mock, &answer).await;
+        for claim in absent.split(' ') {
+            assert_eq!(text(&claims, claim), "absent", "{claim} for {changes}");
+        }
+    }
+    let body = mock.sign_in_with(GOOGLE, "scope=email").await.json();
+    assert_eq!(body.get("id_token"), None);
+}
+
+// A Google account has no such setting.
+#[tokio::test]
+async fn email_private_changes_nothing_at_google() {
+    let json = json!({
+        "id": "7", "email": "e@mail.example", "email_verified": true, "email_private": true,
+    });
+    let claims = claims_of(serde_json::from_value(json).unwrap()).await;
+    assert_eq!(claims["email"], "e@mail.example");
+    assert_eq!(claims["email_verified"], true);
+}
 
 /// The addresses of userinfo, and whether its members have their older names there: the
 /// generated client of the oauth2 API (googleapis) has the members of v2.
@@ -20,7 +125,7 @@ const ADDRESSES: [(&str, bool); 4] = [
 #[tokio::test]
 async fn userinfo_describes_the_user_of_the_token_until_it_expires() {
     let mock = TestMock::new().await;
-    let token = mock.sign_in(GOOGLE).await.text("access_token");
+    let token = mock.access_token(GOOGLE).await;
     for (path, is_older) in ADDRESSES {
         let (id, verified) = match is_older {
             true => ("id", "verified_email"),
@@ -123,7 +228,7 @@ async fn tokeninfo_refuses_an_id_token_that_google_did_not_sign() {
 #[tokio::test]
 async fn tokeninfo_describes_an_access_token_and_its_expiry() {
     let mock = TestMock::new().await;
-    let token = mock.sign_in(GOOGLE).await.text("access_token");
+    let token = mock.access_token(GOOGLE).await;
     let expires = mock.now_ms() / 1000 + 3599;
     mock.advance_ms(10_000);
     let body = tokeninfo(&mock, "access_token", &token).await.json();
@@ -143,11 +248,8 @@ async fn tokeninfo_describes_an_access_token_and_its_expiry() {
 #[tokio::test]
 async fn tokeninfo_shows_no_address_without_the_scope() {
     let mock = TestMock::new().await;
-    let params = authorization(GOOGLE).changed("scope=openid; access_type=offline");
-    let token = mock
-        .sign_in_with(GOOGLE, &params)
-        .await
-        .text("access_token");
+    let answer = mock.sign_in_with(GOOGLE, "scope=openid; access_type=offline");
+    let token = answer.await.text("access_token");
     let info = tokeninfo(&mock, "access_token", &token).await;
     let members = "access_type aud azp exp expires_in scope sub";
     assert_eq!(info.members(), members);

@@ -1,14 +1,21 @@
-//! The controls of a provider: queue, mode, `iss` and reset.
+//! The handle of a provider: its queue, mode, `iss` and reset, the journal of its requests,
+//! and the calls of backends with the sign-in of each and the report on its ID token.
 
-use mock_upstream::{Iss, Labels, Misbehaviour, Mode, Next, Provider};
+use std::sync::Arc;
+
+use mock_upstream::journal::CAPACITY;
+use mock_upstream::misbehaviour::Group;
+use mock_upstream::{BackendCall, Iss, Labels, Misbehaviour, Mode, Next, Provider};
+use serde_json::json;
 
 use crate::test_mock::{
-    GITHUB, GOOGLE, Response, TestMock, authorization, authorization_path, redemption, user,
+    CLIENT_SECRET, GITHUB, GOOGLE, NONCE, STATE, TestMock, VERIFIER, authorization, redemption,
+    token_path, user,
 };
 
 /// The `sub` of the user of a sign-in at Google.
 async fn sub(mock: &TestMock) -> String {
-    let token = mock.sign_in(GOOGLE).await.text("access_token");
+    let token = mock.access_token(GOOGLE).await;
     mock.get_with(&token, GOOGLE, "/v1/userinfo")
         .await
         .text("sub")
@@ -28,26 +35,11 @@ async fn the_queue_is_used_in_order_in_either_mode_and_then_the_mode_decides() {
         match mode {
             Mode::Automatic => assert_eq!(sub(&mock).await, ADA),
             Mode::Interactive => {
-                let page = mock.authorize(GOOGLE, &authorization(GOOGLE)).await;
+                let page = mock.authorize(GOOGLE, "").await;
                 assert_eq!(page.status, 200);
             }
         }
     }
-}
-
-#[tokio::test]
-async fn a_refused_request_a_head_and_a_sign_in_elsewhere_leave_the_queue() {
-    let mock = TestMock::new().await;
-    mock.queue(GOOGLE, Next::User(user("1")));
-    let refused = authorization(GOOGLE).with("redirect_uri", "https://attacker.example/");
-    let refused = mock.authorize(GOOGLE, &refused).await;
-    refused.assert_page(400, "redirect_uri_mismatch");
-    let path = authorization_path(GOOGLE);
-    let path = format!("{path}?{}", authorization(GOOGLE).encoded());
-    let head = Response::of(mock.request(GOOGLE, "HEAD", &path)).await;
-    assert_eq!((head.status, head.header("location")), (200, ""));
-    assert!(mock.sign_in(GITHUB).await.is_granted());
-    assert_eq!(sub(&mock).await, "1");
 }
 
 /// A mock that labels the sign-in with the state `for a` with `a`.
@@ -61,8 +53,7 @@ async fn labelled() -> TestMock {
 
 /// The error in the callback of a sign-in with these changes.
 async fn error_for(mock: &TestMock, provider: Provider, changes: &str) -> Option<String> {
-    let params = authorization(provider).changed(changes);
-    let callback = mock.authorize(provider, &params).await.callback();
+    let callback = mock.callback(provider, changes).await;
     callback.get("error").map(str::to_owned)
 }
 
@@ -141,9 +132,9 @@ async fn a_reset_forgets_what_a_provider_has_issued_and_leaves_the_other_one() {
     let mock = TestMock::new().await;
     for (provider, other, path) in [(GOOGLE, GITHUB, "/v1/userinfo"), (GITHUB, GOOGLE, "/user")] {
         let upstream = mock.upstream(provider);
-        let form = redemption(&mock.code(provider).await);
-        let elsewhere = redemption(&mock.code(other).await);
-        let token = mock.sign_in(provider).await.text("access_token");
+        let form = mock.redemption(provider).await;
+        let elsewhere = mock.redemption(other).await;
+        let token = mock.access_token(provider).await;
         mock.queue(provider, Next::Misbehave(Misbehaviour::Deny));
         upstream.set_mode(Mode::Interactive);
         upstream.set_iss(Iss::Off);
@@ -151,10 +142,7 @@ async fn a_reset_forgets_what_a_provider_has_issued_and_leaves_the_other_one() {
         assert_eq!(upstream.journal(), []);
         assert!(!mock.token(provider, &form).await.is_granted());
         assert_eq!(mock.get_with(&token, provider, path).await.status, 401);
-        let callback = mock
-            .authorize(provider, &authorization(provider))
-            .await
-            .callback();
+        let callback = mock.callback(provider, "").await;
         assert!(callback.get("code").is_some() && callback.get("iss").is_some());
         assert!(mock.token(other, &elsewhere).await.is_granted());
     }
@@ -172,4 +160,116 @@ fn a_switch_and_a_provider_are_parsed_from_their_names_and_an_error_lists_the_na
         assert_eq!(provider.name().parse(), Ok(provider));
     }
     assert!("gitlab".parse::<Provider>().is_err());
+}
+
+#[tokio::test]
+async fn every_request_is_recorded_in_order_with_the_members_of_the_control_api() {
+    let mock = TestMock::new().await;
+    let start = mock.now_ms();
+    mock.get(GOOGLE, "/nothing?a=1&%63ode=2&flag").await;
+    mock.advance_ms(5);
+    mock.token(GOOGLE, &redemption("none")).await;
+    let entries = serde_json::to_value(mock.upstreams.google().journal()).unwrap();
+    let query = "a=1&%63ode=[masked]&flag";
+    let expected = json!([
+        { "at": start, "method": "GET", "path": "/nothing", "query": query, "status": 404 },
+        { "at": start + 5, "method": "POST", "path": "/token", "query": "", "status": 400 },
+    ]);
+    assert_eq!(entries, expected);
+    assert_eq!(mock.upstreams.github().journal(), []);
+}
+
+#[tokio::test]
+async fn no_secret_is_recorded() {
+    let mock = TestMock::new().await;
+    for provider in Provider::ALL {
+        let code = mock.code(provider).await;
+        let form = redemption(&code);
+        mock.token(provider, &form).await;
+        // A client can put them into the query by mistake.
+        let path = format!("{}?{}", token_path(provider), form.encoded());
+        mock.get(provider, &path).await;
+        let journal = format!("{:?}", mock.upstream(provider).journal());
+        let params = authorization(provider);
+        let challenge = params.get("code_challenge").unwrap();
+        let state = STATE.split(' ').next().unwrap();
+        let written = journal.replace("state=", "");
+        let written = written.replace("grant_type=authorization_code", "");
+        for secret in [
+            &code,
+            CLIENT_SECRET,
+            VERIFIER,
+            NONCE,
+            challenge,
+            &format!("{state}+"),
+        ] {
+            assert!(!written.contains(secret), "{secret} in {written}");
+        }
+        assert!(journal.contains("state=[masked]"));
+    }
+}
+
+#[tokio::test]
+async fn a_full_journal_drops_its_oldest_entries() {
+    let mock = TestMock::new().await;
+    for number in 0..CAPACITY + 2 {
+        mock.get(GITHUB, &format!("/{number}")).await;
+    }
+    let entries = mock.upstreams.github().journal();
+    assert_eq!((entries.len(), entries[0].path.as_str()), (CAPACITY, "/2"));
+}
+
+async fn token_call(mock: &TestMock, provider: Provider) -> Arc<BackendCall> {
+    mock.sign_in(provider).await;
+    let mut calls = mock.upstream(provider).backend_calls();
+    calls.pop().expect("the exchange of the code")
+}
+
+#[tokio::test]
+async fn the_exchange_of_a_code_belongs_to_its_sign_in() {
+    let mock = TestMock::new().await;
+    for provider in Provider::ALL {
+        let call = token_call(&mock, provider).await;
+        assert_eq!((&*call.state, call.status), (STATE, Some(200)));
+        assert_eq!(call.fields["client_id"], "mock-client");
+        assert!(call.answer.as_ref().expect("JSON")["access_token"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn a_call_with_the_token_belongs_to_its_sign_in_and_another_to_none() {
+    let mock = TestMock::new().await;
+    let token = mock.access_token(GITHUB).await;
+    for token in [token.as_str(), "another"] {
+        mock.get_with(token, GITHUB, "/user").await;
+    }
+    mock.token(GITHUB, &redemption("no-such-code")).await;
+    let calls = mock.upstream(GITHUB).backend_calls();
+    let paths: Vec<_> = calls.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(paths, ["/login/oauth/access_token", "/user"]);
+    assert_eq!(calls[1].state, STATE);
+    mock.upstreams.reset();
+    assert!(mock.upstream(GITHUB).backend_calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_makes_every_check_finds_every_forged_id_token_and_no_good_one() {
+    let mock = TestMock::new().await;
+    for &misbehaviour in Misbehaviour::of(GOOGLE) {
+        if !matches!(misbehaviour.group(), Group::Claims | Group::Signature) {
+            continue;
+        }
+        mock.queue(GOOGLE, Next::Misbehave(misbehaviour));
+        let call = token_call(&mock, GOOGLE).await;
+        let report = call.id_token.as_ref().expect("an ID token");
+        let failed: Vec<_> = report.checks.iter().filter(|it| !it.passed).collect();
+        let is_forged = misbehaviour.error().is_some();
+        let is_found = !failed.is_empty();
+        assert_eq!(is_found, is_forged, "{misbehaviour:?}: {failed:?}");
+    }
+    let call = token_call(&mock, GOOGLE).await;
+    let report = call.id_token.as_ref().expect("an ID token");
+    assert!(report.checks.iter().all(|it| it.passed), "{report:?}");
+    assert!(report.checks.len() > 8 && report.claims["sub"].is_string());
+    assert_eq!(report.header["alg"], "RS256");
 }

@@ -1,0 +1,303 @@
+//! The token endpoints: what both have in common, and what one of them alone does.
+
+use mock_upstream::{Iss, Misbehaviour, Next, Provider};
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use crate::test_mock::{
+    CLIENT_ID, CLIENT_SECRET, GITHUB, GOOGLE, Params, Response, TestMock, redemption, rows,
+    token_path,
+};
+
+/// GitHub's answers to a token call with a wrong client and with a bad code.
+const WRONG_CLIENT: &str = "200 incorrect_client_credentials: \
+                                       The client_id and/or client_secret passed are incorrect.";
+const BAD_CODE: &str = "200 bad_verification_code: The code passed is incorrect or expired.";
+
+// RFC 9207: Google's phased rollout since February 2026; GitHub sent it in April 2026,
+// rolled it back, and sends it again since August.
+#[tokio::test]
+async fn the_setting_decides_which_callbacks_carry_iss() {
+    let mock = TestMock::new().await;
+    for (iss, on_success, on_error) in [
+        (Iss::Off, false, false),
+        (Iss::On, true, false),
+        (Iss::Errors, true, true),
+    ] {
+        for provider in Provider::ALL {
+            mock.upstream(provider).set_iss(iss);
+            let callback = async || {
+                let response = mock.authorize(provider, "").await;
+                response.callback().get("iss").map(str::to_owned)
+            };
+            assert_eq!(callback().await.is_some(), on_success, "{iss:?}");
+            mock.queue(provider, Next::Misbehave(Misbehaviour::Deny));
+            assert_eq!(callback().await.is_some(), on_error, "{iss:?}");
+            mock.queue(provider, Next::Misbehave(Misbehaviour::WrongCallbackIssuer));
+            assert_eq!(callback().await.unwrap(), "https://issuer.example");
+        }
+    }
+}
+
+// GitHub's changelog of 2025-07-14: PKCE is recommended, not required.
+#[tokio::test]
+async fn state_and_pkce_are_optional() {
+    let mock = TestMock::new().await;
+    for provider in Provider::ALL {
+        let changes = "-state; -code_challenge; -code_challenge_method";
+        let callback = mock.callback(provider, changes).await;
+        assert_eq!(callback.get("state"), None);
+        let form = redemption(callback.get("code").unwrap()).changed("-code_verifier");
+        assert!(mock.token(provider, &form).await.is_granted());
+    }
+}
+
+// Google: client notes say that a used code is invalid_grant, "Bad Request"; the lifetime is
+// not confirmed. GitHub: "Authorizing OAuth apps".
+#[tokio::test]
+async fn a_code_works_once_and_until_it_expires() {
+    let mock = TestMock::new().await;
+    for (provider, lifetime_ms, error) in [
+        (GOOGLE, 60_000, "400 invalid_grant: Bad Request"),
+        (GITHUB, 600_000, BAD_CODE),
+    ] {
+        let in_time = mock.redemption(provider).await;
+        let too_late = mock.redemption(provider).await;
+        mock.advance_ms(lifetime_ms - 1);
+        assert!(mock.token(provider, &in_time).await.is_granted());
+        assert_eq!(mock.token(provider, &in_time).await.error(), error);
+        mock.advance_ms(1);
+        assert_eq!(mock.token(provider, &too_late).await.error(), error);
+    }
+}
+
+// Google: discovery lists client_secret_basic. GitHub: inferred, as it is the default of
+// Auth.js, arctic, Authlib, requests-oauthlib and simple-oauth2.
+#[tokio::test]
+async fn a_client_can_authenticate_with_basic_and_a_wrong_secret_in_it_keeps_the_code() {
+    let mock = TestMock::new().await;
+    for (provider, error) in [
+        (GOOGLE, "401 invalid_client: Unauthorized"),
+        (GITHUB, WRONG_CLIENT),
+    ] {
+        let form = mock.redemption(provider).await;
+        let form = form.changed("-client_id; -client_secret");
+        let call = async |secret| {
+            let request = mock.token_call(provider).form(&form.0);
+            Response::of(request.basic_auth(CLIENT_ID, Some(secret))).await
+        };
+        assert_eq!(call("guess").await.error(), error);
+        assert!(call(CLIENT_SECRET).await.is_granted());
+    }
+}
+
+/// The provider, the changes of a good token call, the error, and whether the code still works
+/// after it. GitHub's: "Troubleshooting OAuth app access token request errors".
+const REFUSED: &str = "
+    // googleworkspace/go-samples#85.
+    google | code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
+    // google-api-php-client#2669.
+    google | -code_verifier | 400 invalid_grant: Missing code verifier. | used
+    // google-api-java-client#1479.
+    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    // The error was seen; its description is not confirmed.
+    google | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
+    // Client tests of several projects, and a client's table of errors.
+    google | client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
+    google | client_secret=guess | 401 invalid_client: Unauthorized | kept
+    google | grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
+    github | code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
+    github | client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
+    // fastmcp#1724; the status is not confirmed.
+    github | -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
+    // The error is not confirmed.
+    github | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
+";
+
+#[tokio::test]
+async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
+    let mock = TestMock::new().await;
+    for [provider, changes, error, code] in rows(REFUSED) {
+        let provider = provider.parse().unwrap();
+        let form = mock.redemption(provider).await;
+        let response = mock.token(provider, &form.clone().changed(changes)).await;
+        assert_eq!(response.error(), error, "{provider} {changes}");
+        if provider == GITHUB {
+            let anchor = response.text("error").replace('_', "-");
+            let page = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/";
+            assert_eq!(response.text("error_uri"), format!("{page}#{anchor}"));
+        }
+        let works = mock.token(provider, &form).await.is_granted();
+        assert_eq!(works, code == "kept", "{provider} {changes}");
+    }
+}
+
+// Fields: "OAuth 2.0 for Web Server Applications"; 3599: seen by clients.
+#[tokio::test]
+async fn a_token_response_has_googles_members_and_no_refresh_token() {
+    let mock = TestMock::new().await;
+    let answer = mock.sign_in(GOOGLE).await;
+    let media_type = "application/json; charset=utf-8";
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), media_type);
+    assert!(answer.header("cache-control").contains("no-store"));
+    let members = "access_token expires_in id_token scope token_type";
+    assert_eq!(answer.members(), members);
+    assert_eq!(answer.text("token_type"), "Bearer");
+    assert_eq!(answer.json()["expires_in"], 3599);
+    assert!(answer.text("access_token").starts_with("ya29."));
+    let scope = "openid https://www.googleapis.com/auth/userinfo.email \
+                 https://www.googleapis.com/auth/userinfo.profile";
+    assert_eq!(answer.text("scope"), scope);
+}
+
+#[tokio::test]
+async fn of_sixteen_concurrent_redemptions_one_succeeds() {
+    let mock = TestMock::new().await;
+    let form = mock.redemption(GOOGLE).await;
+    let mut racers = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        racers.spawn(Response::of(mock.token_call(GOOGLE).form(&form.0)));
+    }
+    let responses = racers.join_all().await;
+    let successes = responses.iter().filter(|it| it.status == 200);
+    assert_eq!(successes.count(), 1);
+}
+
+// oauth4webapi#119: Google does not let PKCE be stripped.
+#[tokio::test]
+async fn a_verifier_without_a_challenge_is_refused() {
+    let mock = TestMock::new().await;
+    let changes = "-code_challenge; -code_challenge_method";
+    let response = mock.sign_in_with(GOOGLE, changes).await;
+    let error = "400 invalid_grant: code_verifier or verifier is not needed.";
+    assert_eq!(response.error(), error);
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_a_form_is_refused() {
+    let mock = TestMock::new().await;
+    let body = json!({ "code": mock.code(GOOGLE).await, "client_id": CLIENT_ID });
+    let response = Response::of(mock.token_call(GOOGLE).json(&body)).await;
+    assert_eq!(response.status, 400);
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_refused() {
+    let mock = TestMock::new().await;
+    let token = mock.access_token(GOOGLE).await;
+    let form = Params::of(&[("token", &token)]);
+    assert_eq!(mock.post(GOOGLE, "/revoke", &form).await.status, 200);
+    let userinfo = mock.get_with(&token, GOOGLE, "/v1/userinfo").await;
+    assert_eq!(userinfo.status, 401);
+    assert_eq!(mock.post(GOOGLE, "/revoke", &form).await.status, 400);
+}
+
+/// The refresh token of a sign-in with this prompt.
+async fn refresh_token(mock: &TestMock, access: &str, prompt: &str) -> Option<String> {
+    let changes = format!("access_type={access}; prompt={prompt}");
+    let body = mock.sign_in_with(GOOGLE, &changes).await.json();
+    Some(body.get("refresh_token")?.as_str()?.to_owned())
+}
+
+// "OAuth 2.0 for Web Server Applications": on the first exchange only; `1//…`. googleapis
+// advises a client that lost its refresh token to send `prompt=consent`.
+#[tokio::test]
+async fn a_refresh_token_is_for_the_first_offline_access_and_for_each_consent() {
+    let mock = TestMock::new().await;
+    for (access, prompt, issued) in [
+        ("online", "", false),
+        ("offline", "", true),
+        ("offline", "", false),
+        ("offline", "consent", true),
+        ("offline", "consent", true),
+        ("online", "consent", false),
+    ] {
+        let token = refresh_token(&mock, access, prompt).await;
+        let looks_right = |token: String| token.starts_with("1//");
+        let token = token.map(looks_right);
+        assert_eq!(token, issued.then_some(true), "{access} {prompt}");
+    }
+    mock.upstreams.google().reset();
+    let first = refresh_token(&mock, "offline", "consent").await;
+    assert_ne!(first, refresh_token(&mock, "offline", "consent").await);
+    assert_eq!(refresh_token(&mock, "offline", "").await, None);
+    mock.upstreams.google().reset();
+    assert!(refresh_token(&mock, "offline", "").await.is_some());
+}
+
+// "Authorizing OAuth apps": commas, `bearer` in lower case. github.blog, 2021: a token is
+// `^gho_[A-Za-z0-9]{36}$`. Headers: octokit/auth-oauth-app.js#13.
+#[tokio::test]
+async fn a_token_response_has_githubs_members_and_headers() {
+    let mock = TestMock::new().await;
+    let answer = mock.sign_in(GITHUB).await;
+    let media_type = "application/json; charset=utf-8";
+    let caching = "max-age=0, private, must-revalidate";
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), media_type);
+    assert_eq!(answer.header("cache-control"), caching);
+    assert_eq!(answer.members(), "access_token scope token_type");
+    assert_eq!(answer.text("scope"), "read:user,user:email");
+    assert_eq!(answer.text("token_type"), "bearer");
+    let token = answer.text("access_token");
+    let random = token.strip_prefix("gho_").unwrap();
+    assert_eq!(random.len(), 36);
+    assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+}
+
+// "Authorizing OAuth apps": a form, unless Accept asks for JSON. Errors:
+// gerrit-oauth-provider#71.
+#[tokio::test]
+async fn the_response_is_a_form_unless_json_is_accepted() {
+    let mock = TestMock::new().await;
+    for (code, expected) in [
+        (mock.code(GITHUB).await, "access_token scope token_type"),
+        ("none".to_owned(), "error error_description error_uri"),
+    ] {
+        let form = redemption(&code);
+        let response = mock.post(GITHUB, token_path(GITHUB), &form).await;
+        let media_type = "application/x-www-form-urlencoded; charset=utf-8";
+        assert_eq!(response.status, 200);
+        assert_eq!(response.header("content-type"), media_type);
+        let pairs = form_urlencoded::parse(response.body.as_bytes()).into_owned();
+        let pairs = Params(pairs.collect());
+        assert_eq!(pairs.names().join(" "), expected);
+        let values = (pairs.get("error"), pairs.get("scope"));
+        match code.as_str() {
+            "none" => assert_eq!(values, (Some("bad_verification_code"), None)),
+            _ => assert_eq!(values, (None, Some("read:user,user:email"))),
+        }
+    }
+}
+
+// "Authorizing OAuth apps": recommended, not required.
+#[tokio::test]
+async fn the_redirect_uri_is_optional() {
+    let mock = TestMock::new().await;
+    let form = mock.redemption(GITHUB).await.changed("-redirect_uri");
+    assert!(mock.token(GITHUB, &form).await.is_granted());
+}
+
+// @octokit/oauth-methods, GitHub's own client, sends JSON alone.
+#[tokio::test]
+async fn the_token_call_can_be_an_object_of_strings_which_is_checked_like_a_form() {
+    let mock = TestMock::new().await;
+    let ask = async |body: Value| Response::of(mock.token_call(GITHUB).json(&body)).await;
+    let object = |form: Params| -> Value {
+        let members = form.0.into_iter();
+        members
+            .map(|(name, value)| (name, Value::from(value)))
+            .collect()
+    };
+    let form = mock.redemption(GITHUB).await;
+    assert!(ask(object(form)).await.is_granted());
+    let form = mock.redemption(GITHUB).await.with("code_verifier", "wrong");
+    assert_eq!(ask(object(form)).await.error(), BAD_CODE);
+    for other in [json!([]), json!({ "client_id": [CLIENT_ID] }), Value::Null] {
+        assert_eq!(ask(other).await.error(), WRONG_CLIENT);
+    }
+}
