@@ -10,8 +10,8 @@ use crate::test_mock::{
 };
 
 /// GitHub's answers to a token call with a wrong client and with a bad code.
-const WRONG_CLIENT: &str = "200 incorrect_client_credentials: \
-                                       The client_id and/or client_secret passed are incorrect.";
+const WRONG_CLIENT: &str =
+    "200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect.";
 const BAD_CODE: &str = "200 bad_verification_code: The code passed is incorrect or expired.";
 
 // RFC 9207: Google's phased rollout since February 2026; GitHub sent it in April 2026,
