@@ -132,7 +132,7 @@ PACKAGES="packaging e2e/kit"
 
 proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml" passed \
     just check-licences
-proof law "every fault of a consumer, in every check" "$STACK e2e/examiner e2e/consumers" passed \
+proof law "every fault of a consumer, in every check" "$STACK e2e/agent/src e2e/examiner e2e/consumers" passed \
     env FULL_SIZE=1 just test-examiner
 proof histories-sqlite "races on SQLite, one broker" "$RACES" nothing_wrong \
     just histories "$(size 1000000 500)"
@@ -168,11 +168,11 @@ proof startup "start-up" "$STACK" measured \
     just bench startup
 proof sandboxes "sandboxes" "$STACK" joined \
     just bench-sandboxes
-proof wire "the proxy, at the median" "e2e/stack/src/proxy" added \
+proof wire "the proxy, at the median" "e2e/stack/src/proxy e2e/stack/src/proxy.rs" added \
     just bench-wire
 if [ $mode != quick ]; then
     for set in contract use-cases store postgres http upstream demo mock; do
-        proof "mutants-$set" "mutants: $set" "$(just _mutated $set)" score just mutants "$set"
+        proof "mutants-$set" "mutants: $set" "$(just _mutated $set)" score just mutants "$set" "" "$(just _published "$set")"
     done
 fi
 for name in "${only[@]}"; do

@@ -1,4 +1,4 @@
-//! The whole house from outside: real HTTP, raw JSON, and a browser that records every
+//! The whole system from outside: real HTTP, raw JSON, and a browser that records every
 //! step. No test builds a request or reads a response through a type of the contract, so
 //! that none can hide a mistake.
 //!

@@ -150,7 +150,8 @@ fn no_statement_and_no_page_reads_another_clock() {
         ("consumer-demo/templates", &["html", "js"], OF_BROWSERS),
         ("consumer-demo/static", &["html", "js", "css"], OF_BROWSERS),
         ("mock-upstream/templates", &["html", "js"], OF_BROWSERS),
-        ("e2e/stack/templates", &["html", "js"], OF_BROWSERS),
+        ("e2e/stack/templates", &["html"], OF_BROWSERS),
+        ("e2e/stack/static", &["js"], OF_BROWSERS),
     ] {
         let files = files_in(&top().join(folder), endings);
         assert!(!files.is_empty(), "there is nothing in {folder}");

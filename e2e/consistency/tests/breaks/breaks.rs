@@ -120,7 +120,7 @@ breaks! {
         SQL, "AND token_digest IS NULL AND $8 < code_ends_ms" => "AND token_digest IS NULL AND $8 = $8";
     ]
     a_code_that_ends_too_early: SOAK, "a code was lost", [
-        "broker/src/model/grant.rs", "CODE_LIFETIME_MS: i64 = 60_000" => "CODE_LIFETIME_MS: i64 = 2_000";
+        "broker/src/model/grant.rs", "CODE_LIFETIME_SECONDS as i64 * 1000" => "CODE_LIFETIME_SECONDS as i64 * 1000 / 30";
     ]
     a_code_that_is_redeemed_with_another_verifier: SOAK, "a code was redeemed with another verifier", [
         SQL, "callback = $6 AND challenge = $7

@@ -64,7 +64,7 @@ fn projects(stack: &Stack) -> String {
 }
 
 /// The commands with which clients trust the authority in the file `ca`. Each was run by
-/// a test (`tests/start_up/trust.rs`).
+/// a test (`tests/stack/program/trust.rs`).
 fn trust(path: &Path, stack: &Stack) -> String {
     let (ca, control) = (shell_word(path), &stack.urls().control);
     let commands = [
