@@ -150,8 +150,7 @@ fn no_statement_and_no_page_reads_another_clock() {
         ("consumer-demo/templates", &["html", "js"], OF_BROWSERS),
         ("consumer-demo/static", &["html", "js", "css"], OF_BROWSERS),
         ("mock-upstream/templates", &["html", "js"], OF_BROWSERS),
-        ("e2e/stack/templates", &["html"], OF_BROWSERS),
-        ("e2e/stack/static", &["js"], OF_BROWSERS),
+        ("e2e/stack/templates", &["html", "js"], OF_BROWSERS),
     ] {
         let files = files_in(&top().join(folder), endings);
         assert!(!files.is_empty(), "there is nothing in {folder}");
@@ -246,6 +245,22 @@ fn the_backends_in_the_readme_are_the_fifteen_lines_of_their_files() {
 #[track_caller]
 fn split<'a>(text: &'a str, at: &str) -> (&'a str, &'a str) {
     text.split_once(at).expect(at)
+}
+
+/// The pages name by hand how long a code lives.
+#[test]
+fn the_pages_name_the_lifetime_of_a_code() {
+    let seconds = broker::model::grant::CODE_LIFETIME_MS / 1000;
+    for (page, text) in [
+        (
+            "broker/contract/openapi.yaml",
+            format!("A code lives {seconds} seconds."),
+        ),
+        ("broker/README.md", format!("43 characters, {seconds} s;")),
+        ("docs/CONNECT.md", format!("within {seconds} seconds, once")),
+    ] {
+        assert!(read(page).contains(&text), "{page} does not say: {text}");
+    }
 }
 
 /// The pages for readers of the repository, in which every link leads somewhere.
