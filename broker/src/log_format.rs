@@ -13,7 +13,7 @@
 
 use std::fmt::{self, Write as _};
 
-use textwrap::{Options, WordSeparator, WordSplitter};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
@@ -24,7 +24,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::audit;
 use crate::untrusted::is_disruptive;
 
-/// The width of the widest line, in characters.
+/// The width of the widest line, in columns.
 pub const MAX_WIDTH: usize = 120;
 
 /// The width of the second column: the id of a login, or the level of another event.
@@ -103,6 +103,7 @@ impl Entry {
         // A word stays whole: it may be an address to follow.
         let wrapping = Options::new(MAX_WIDTH - indent)
             .break_words(false)
+            .wrap_algorithm(WrapAlgorithm::FirstFit)
             .word_separator(WordSeparator::AsciiSpace)
             .word_splitter(WordSplitter::NoHyphenation);
         let lines: Vec<_> = paragraphs

@@ -109,7 +109,7 @@ type Report<'a> = &'a dyn Fn(&str, &Recipient<'_>) -> Option<IdTokenReport>;
 pub(crate) struct Journal {
     entries: Recent<Entry>,
     calls: Recent<Arc<BackendCall>>,
-    /// By a `state`, a code or a token.
+    /// By a state, a code or a token: the secret itself, as in the stores of the endpoints.
     sign_ins: ExpiringStore<SignIn>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use figment::Figment;
 use figment::error::Kind;
+use figment::providers::Env;
 
 use super::settings::Config;
 
@@ -16,7 +17,7 @@ pub(super) fn of(error: &figment::Error) -> String {
     let source = match (&error.metadata, &error.kind) {
         (None, _) => String::new(),
         (Some(it), Kind::UnknownField(key, _)) if it.name.contains("environment") => {
-            return wrong_variable(&path_to(error, key));
+            return wrong_variable(&path_of_variable(path_to(error, key)));
         }
         (Some(it), _) => match &it.source {
             Some(source) => format!(" (in {source})"),
@@ -39,6 +40,18 @@ fn wrong_variable(path: &str) -> String {
     };
     let unknown = unknown_key(path);
     format!("{unknown} (in the environment, after {PREFIX}); {hint}")
+}
+
+/// The path of the variable at `path` or below: an unknown table is part of one that names
+/// a key of it.
+fn path_of_variable(path: String) -> String {
+    let table = format!("{path}.");
+    let variables = Env::prefixed(PREFIX).split("__");
+    let paths = variables.iter().map(|(path, _)| path.into_string());
+    paths
+        .filter(|it| it.starts_with(&table))
+        .min()
+        .unwrap_or(path)
 }
 
 /// A suggestion for an unknown key, or the variable that sets a missing one.

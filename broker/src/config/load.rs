@@ -84,17 +84,27 @@ fn environment() -> (Env, Vec<String>) {
 }
 
 /// Whether a variable describes a service, as those that Kubernetes injects for one whose
-/// name begins with `broker`: `[NAME_]SERVICE_HOST`, `…PORT_8000_TCP`. Only `…PORT` could be
-/// meant as a key, unless its value is an address.
+/// name begins with `broker`: `[NAME_]SERVICE_HOST`, `…SERVICE_PORT_portname`,
+/// `…PORT_8000_TCP_ADDR`. Two underscores make a key. Only `…PORT` could be meant as one
+/// otherwise, unless its value is an address.
 fn is_injected(name: &str, value: &str) -> bool {
-    let is_address = ["tcp://", "udp://", "sctp://"]
-        .iter()
-        .any(|it| value.starts_with(it));
-    let is_of_port = ["_TCP", "_UDP", "_SCTP"].iter().any(|it| name.contains(it));
-    name.contains("SERVICE_HOST")
-        || name.contains("SERVICE_PORT")
-        || name.contains("PORT_") && is_of_port
-        || name.ends_with("PORT") && is_address
+    let is_address = |scheme| value.starts_with(scheme);
+    let words: Vec<_> = name.split('_').collect();
+    let is_of_service = match words.as_slice() {
+        it if it.windows(3).any(|it| it[..2] == ["SERVICE", "PORT"]) => true,
+        [.., "SERVICE", "HOST" | "PORT"] => true,
+        [.., "PORT", port, "TCP" | "UDP" | "SCTP"]
+        | [
+            ..,
+            "PORT",
+            port,
+            "TCP" | "UDP" | "SCTP",
+            "PROTO" | "PORT" | "ADDR",
+        ] => port.parse::<u16>().is_ok(),
+        [.., "PORT"] => ["tcp://", "udp://", "sctp://"].into_iter().any(is_address),
+        _ => false,
+    };
+    is_of_service && !words.contains(&"")
 }
 
 #[cfg(test)]
@@ -114,6 +124,7 @@ mod tests {
     fn an_orchestrators_variables_are_no_keys_and_others_must_be() {
         check(
             "SERVICE_HOST=10.0.0.11 SERVICE_PORT=8000 SERVICE_PORT_HTTP_METRICS=9000
+            SERVICE_PORT_OPERATOR_PORT=9000
             PORT=tcp://10.0.0.11:8000 PORT=udp://10.0.0.11:8000 PORT_8000_TCP_ADDR=10.0.0.11
             PORT_53_UDP=udp://10.0.0.11:53 PORT_7_SCTP_PORT=7 METRICS_SERVICE_HOST=10.0.0.12
             METRICS_PORT=tcp://10.0.0.12:9000 V2_EU_1_PORT_5432_TCP=tcp://10.0.0.13:5432",
@@ -121,8 +132,10 @@ mod tests {
         );
         check(
             "PORT=8000 PORT= OPERATOR_PORT=9000 HOST=10.0.0.11 SERVICE=10.0.0.11
+            SERVICE_HOSTS=10.0.0.11 SERVICE_PORT_=8000 MYSERVICE_HOST=10.0.0.11
+            STORE__SERVICE_HOST=x _SERVICE_HOST=10.0.0.11 STORE__URL=tcp://10.0.0.11:8000
             PORT_8000=tcp://10.0.0.11:8000 PORT_8000_HTTP=tcp://10.0.0.11:8000
-            STORE__URL=tcp://10.0.0.11:8000",
+            PORT_80000_TCP=tcp://10.0.0.11:80000 PORT_8000_TCP_HOST=10.0.0.11",
             false,
         );
     }

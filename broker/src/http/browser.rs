@@ -25,28 +25,29 @@ use crate::relay::Visit;
 use crate::sign_in::callback::{CallbackStep, Returned};
 use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest};
 use crate::sign_in::visit::LoginVisit;
-use crate::sign_in::{Answer, CallObserver, Confirmation};
+use crate::sign_in::{Answer, CallObserver};
 use crate::untrusted::Query;
 
 /// A redirect, or the confirmation page.
 type BrowserResponse = Either<SeeOther, FormPage<RawHtml<String>>>;
 
-fn respond(answer: Answer, fragment: Fragment, browser: &BrowserRequest<'_>) -> BrowserResponse {
+/// The response to `answer`: `fragment` is that of the browser's address, and `form` the target
+/// of the confirmation page.
+fn respond(
+    answer: Answer,
+    fragment: Fragment,
+    form: &FormTarget<'_>,
+    browser: &BrowserRequest<'_>,
+) -> BrowserResponse {
     let base_url = &browser.broker.core.base_url;
     match answer {
         Answer::ToProvider(to) => Either::Left(browser.cookies.redirect_to_provider(&to)),
         Answer::Back(to) => Either::Left(redirect::to_client(base_url, to, fragment)),
-        Answer::Confirm(confirmation) => ask(&confirmation, &FormTarget::Here, browser),
+        Answer::Confirm(confirmation) => {
+            let request_id = browser.context.request_id();
+            Either::Right(pages::confirmation(&confirmation, form, request_id))
+        }
     }
-}
-
-fn ask(
-    confirmation: &Confirmation,
-    form: &FormTarget<'_>,
-    browser: &BrowserRequest<'_>,
-) -> BrowserResponse {
-    let request_id = browser.context.request_id();
-    Either::Right(pages::confirmation(confirmation, form, request_id))
 }
 
 #[get("/login/<handle>")]
@@ -57,10 +58,9 @@ pub(super) async fn open(
 ) -> Result<BrowserResponse, Refusal> {
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let login = login_of(&handle, &browser, &observe, &mut event);
-    Ok(match login.open(&visit).await? {
-        Answer::Confirm(confirmation) => ask(&confirmation, &FormTarget::Login(&handle), &browser),
-        answer => respond(answer, Fragment::Inherited, &browser),
-    })
+    let answer = login.open(&visit).await?;
+    let form = FormTarget::Login(&handle);
+    Ok(respond(answer, Fragment::Inherited, &form, &browser))
 }
 
 #[head("/login/<_>")]
@@ -75,7 +75,8 @@ pub(super) async fn confirm(
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let login = login_of(&handle, &browser, &observe, &mut event);
     let answer = login.confirm().await?;
-    Ok(respond(answer, Fragment::Ended, &browser))
+    let form = FormTarget::Login(&handle);
+    Ok(respond(answer, Fragment::Ended, &form, &browser))
 }
 
 #[post("/login/<handle>/cancel")]
@@ -87,7 +88,8 @@ pub(super) async fn cancel(
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let login = login_of(&handle, &browser, &observe, &mut event);
     let answer = login.cancel().await?;
-    Ok(respond(answer, Fragment::Ended, &browser))
+    let form = FormTarget::Login(&handle);
+    Ok(respond(answer, Fragment::Ended, &form, &browser))
 }
 
 fn login_of<'a>(
@@ -105,12 +107,15 @@ pub(super) async fn authorize(
     _new: NewLogin,
     visit: Visit,
     browser: BrowserRequest<'_>,
-) -> Result<BrowserResponse, Refusal> {
+) -> Result<SeeOther, Refusal> {
     let request = read(&query_of(browser.uri), browser.broker)?;
     let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let core = &browser.broker.core;
-    let answer = legacy::authorize(core, request, &visit, &observe, &mut event).await;
-    Ok(respond(answer, Fragment::Inherited, &browser))
+    let started = legacy::authorize(core, request, &visit, &observe, &mut event).await;
+    Ok(match started {
+        Ok(redirect) => browser.cookies.redirect_to_provider(&redirect),
+        Err(back) => redirect::to_client(&core.base_url, back, Fragment::Inherited),
+    })
 }
 
 #[head("/authorize")]
@@ -213,7 +218,12 @@ async fn complete_by(
     };
     let answer = returned.complete(browser.client_addr, &mut event).await?;
     // The redirect to the provider has ended any fragment that the browser came with.
-    Ok(respond(answer, Fragment::Ended, &browser))
+    Ok(respond(
+        answer,
+        Fragment::Ended,
+        &FormTarget::Here,
+        &browser,
+    ))
 }
 
 /// Ends the fragment that a browser may have come with: redirects from an address that ends

@@ -47,10 +47,14 @@ impl DerefMut for OpenEvent<'_> {
 impl Drop for OpenEvent<'_> {
     fn drop(&mut self) {
         let empty = Event::between(Party::Browser, Party::Broker);
-        let _ = self
-            .context
-            .event
-            .set(std::mem::replace(&mut self.event, empty));
+        let event = std::mem::replace(&mut self.event, empty);
+        // Also when the use case panics: the steps it committed are in the log line of the
+        // 500.
+        let kept = self.context.event.set(event);
+        debug_assert!(
+            kept.is_ok() || std::thread::panicking(),
+            "one use case serves a request"
+        );
     }
 }
 

@@ -45,32 +45,20 @@ impl Returned<'_> {
         client_addr: Option<IpAddr>,
         event: &mut Event,
     ) -> Result<Answer, Refused> {
-        let UpstreamLogin {
-            login,
-            provider,
-            project,
-            callback,
-            purpose,
-            ..
-        } = &self.upstream_login;
-        event.project = Some(project.clone());
-        event.login = Some(login.clone());
-        event.provider = Some(*provider);
-        if let CallbackStep::FromProvider(same) = self.step {
-            event.same_traits = Some(same);
-        }
+        self.fill(event);
         self.core.limits.callback(client_addr)?;
-        let project = self.core.projects.find(project);
+        let upstream_login = &self.upstream_login;
+        let project = self.core.projects.find(&upstream_login.project);
         let project = project.ok_or(Rule::RedirectUriRegistered)?;
-        let redirect_uri = project.callback(callback).cloned();
+        let redirect_uri = project.callback(&upstream_login.callback).cloned();
         let redirect_uri = redirect_uri.ok_or(Rule::RedirectUriRegistered)?;
-        match purpose {
+        match &upstream_login.purpose {
             Purpose::Clean { .. } if self.is_asked(&project) => {
                 event.rule = Some(Rule::UpstreamLoginSameTraits);
                 Ok(Answer::Confirm(Confirmation {
                     project,
                     origin: redirect_uri.origin().clone(),
-                    provider: *provider,
+                    provider: upstream_login.provider,
                     question: Question::OtherTraits,
                 }))
             }
@@ -81,6 +69,15 @@ impl Returned<'_> {
                 self.complete_legacy(state, challenge, redirect_uri, event)
                     .await
             }
+        }
+    }
+
+    fn fill(&self, event: &mut Event) {
+        event.project = Some(self.upstream_login.project.clone());
+        event.login = Some(self.upstream_login.login.clone());
+        event.provider = Some(self.upstream_login.provider);
+        if let CallbackStep::FromProvider(same) = self.step {
+            event.same_traits = Some(same);
         }
     }
 
@@ -101,20 +98,21 @@ impl Returned<'_> {
         redirect_uri: RedirectUri,
         event: &mut Event,
     ) -> Result<Answer, Refused> {
-        match self.consume(event).await? {
-            Ok(()) => {
-                let outcome = match self.outcome(event).await {
-                    Ok(profile) => LoginOutcome::Succeeded(profile),
-                    Err(error) => LoginOutcome::Failed(error),
-                };
-                // The upstream login is consumed: the browser goes back even if the store
-                // fails now, and its backend finds the login still pending.
-                let completed = self.core.complete_session(handle, outcome, event).await;
-                if let Err(error) = completed {
-                    event.rule = Some(Refused::from(error).rule);
-                }
+        if let Err(rule) = self.upstream_login.check_time(self.core.now()) {
+            event.rule = Some(rule);
+        } else if self.consume(event).await? == Consumed::Before {
+            event.rule = Some(Rule::UpstreamLoginOnce);
+        } else {
+            let outcome = match self.outcome(event).await {
+                Ok(profile) => LoginOutcome::Succeeded(profile),
+                Err(error) => LoginOutcome::Failed(error),
+            };
+            // The upstream login is consumed: the browser goes back even if the store
+            // fails now, and its backend finds the login still pending.
+            let completed = self.core.complete_session(handle, outcome, event).await;
+            if let Err(error) = completed {
+                event.rule = Some(Refused::from(error).rule);
             }
-            Err(rule) => event.rule = Some(rule),
         }
         Ok(Answer::Back(ClientRedirect::Clean {
             project: self.upstream_login.project.clone(),
@@ -131,7 +129,10 @@ impl Returned<'_> {
         redirect_uri: RedirectUri,
         event: &mut Event,
     ) -> Result<Answer, Refused> {
-        self.consume(event).await??;
+        self.upstream_login.check_time(self.core.now())?;
+        if self.consume(event).await? == Consumed::Before {
+            return Err(Rule::UpstreamLoginOnce.into());
+        }
         let outcome = match self.outcome(event).await {
             Ok(profile) => self.issue_code(challenge, profile, event).await,
             Err(error) => LegacyOutcome::Failed(error),
@@ -165,22 +166,15 @@ impl Returned<'_> {
         }
     }
 
-    /// Consumes the upstream login, unless it has expired or was consumed before. Only
-    /// after that is the provider asked, once.
-    async fn consume(&self, event: &mut Event) -> Result<Result<(), Rule>, StoreError> {
-        if let Err(rule) = self.upstream_login.check_time(self.core.now()) {
-            return Ok(Err(rule));
-        }
+    /// Consumes the upstream login, unless it was consumed before. Only after that is the
+    /// provider asked, once.
+    async fn consume(&self, event: &mut Event) -> Result<Consumed, StoreError> {
         let store = &self.core.store;
-        Ok(
-            match store.consume_upstream_login(&self.upstream_login).await? {
-                Consumed::Now => {
-                    event.steps.push(Step::UpstreamLoginConsumed);
-                    Ok(())
-                }
-                Consumed::Before => Err(Rule::UpstreamLoginOnce),
-            },
-        )
+        let consumed = store.consume_upstream_login(&self.upstream_login).await?;
+        if consumed == Consumed::Now {
+            event.steps.push(Step::UpstreamLoginConsumed);
+        }
+        Ok(consumed)
     }
 
     /// The user who signed in; or the error of a login that failed or was cancelled.

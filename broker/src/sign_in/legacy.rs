@@ -8,7 +8,7 @@ use contract::{
     TokenRequest,
 };
 
-use super::answer::{Answer, ClientRedirect, LegacyOutcome, ProviderRedirect, Refused};
+use super::answer::{ClientRedirect, LegacyOutcome, ProviderRedirect, Refused};
 use super::broker_core::{BrokerCore, CallObserver};
 use crate::audit::{Event, Step};
 use crate::model::LoginId;
@@ -37,14 +37,15 @@ pub(crate) struct AuthorizeParams {
     pub(crate) challenge: CodeChallenge,
 }
 
-/// Starts an upstream login for an authorization request. Nothing is stored.
+/// Starts an upstream login for an authorization request, or sends the browser back with an
+/// error. Nothing is stored.
 pub(crate) async fn authorize(
     core: &BrokerCore,
     request: AuthorizeRequest,
     visit: &Visit,
     observe: CallObserver<'_>,
     event: &mut Event,
-) -> Answer {
+) -> Result<ProviderRedirect, ClientRedirect> {
     let AuthorizeRequest {
         project,
         redirect_uri,
@@ -63,14 +64,11 @@ pub(crate) async fn authorize(
             Err(LegacyOutcome::InvalidRequest)
         }
     };
-    match started {
-        Ok(redirect) => Answer::ToProvider(redirect),
-        Err(outcome) => Answer::Back(ClientRedirect::Legacy {
-            redirect_uri,
-            state,
-            outcome,
-        }),
-    }
+    started.map_err(|outcome| ClientRedirect::Legacy {
+        redirect_uri,
+        state,
+        outcome,
+    })
 }
 
 /// The redirect to the provider; or the outcome, if the provider is off or its

@@ -28,14 +28,15 @@ const UNPUBLISHED: &[u8] = include_bytes!("../../keys/unpublished.pem");
 /// An elliptic-curve key; all published keys are RSA keys.
 const ELLIPTIC: &[u8] = include_bytes!("../../keys/elliptic.pem");
 
-/// The ID token of a grant, signed with `key`.
+/// The ID token of a grant, issued at `now_ms` and signed with `key`.
 pub(super) fn id_token(
     grant: &Grant,
     context: &ProviderContext,
     access_token: &str,
     key: &Key,
+    now_ms: i64,
 ) -> String {
-    let claims = claims(grant, context, access_token);
+    let claims = claims(grant, context, access_token, now_ms / 1000);
     let misbehaviour = grant.script.misbehaviour;
     let claims = match misbehaviour {
         Some(misbehaviour) => corrupt(misbehaviour, claims),
@@ -45,10 +46,9 @@ pub(super) fn id_token(
     sign(&claims, key, has_typ.then_some("JWT"), misbehaviour)
 }
 
-fn claims(grant: &Grant, context: &ProviderContext, access_token: &str) -> Value {
+fn claims(grant: &Grant, context: &ProviderContext, access_token: &str, issued_at: i64) -> Value {
     let client_id = grant.request.client.client_id();
     let details = &grant.request.details;
-    let issued_at = context.now_ms() / 1000;
     let mut claims = members(json!({
         "iss": issuer(context),
         "azp": client_id,

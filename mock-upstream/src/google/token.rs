@@ -137,8 +137,9 @@ impl Google {
         let access_token = format!("ya29.{}", random_string(URL_SAFE, 160));
         let refresh_token = self.refresh_token_for(&grant);
         let has_id_token = grant.request.details.scopes.contain(Scope::OpenId);
-        let id_token = has_id_token
-            .then(|| id_token(&grant, &self.context, &access_token, self.keys.newest()));
+        let key = self.keys.newest();
+        let id_token =
+            has_id_token.then(|| id_token(&grant, &self.context, &access_token, key, now_ms));
         let expires_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         let access = Access {
             client_id: grant.request.client.client_id().to_owned(),
