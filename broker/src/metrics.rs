@@ -17,6 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::audit::{Event, Party, Step};
+
 /// A name and a value, which is never one that a client sent.
 type Label = (&'static str, Cow<'static, str>);
 type Counted = Family<Vec<Label>, Counter>;

@@ -85,7 +85,8 @@ pub fn open(url: &StoreUrl, fail_points: FailPoints) -> Result<Store, StoreError
     })
 }
 
-/// The future of a step on the engine, by the method of each that takes it.
+/// A future that takes a step on the store's engine: by the first method on SQLite, by the
+/// second on PostgreSQL.
 macro_rules! on_engine {
     ($store:ident, $sqlite:ident or $postgres:ident, |$db:ident| $step:expr) => {
         async {

@@ -23,7 +23,7 @@
 //! attacker may have planted it, and could request `/callback` in a loop until the
 //! victim's result is there. (A page on another port of our host name can plant this
 //! cookie, too: then the browser that comes back looks different from the one that
-//! started. `browser_look.rs` has more.)
+//! started. `BrowserLook` in `cookies.rs` has more.)
 //!
 //! (An attacker who starts a login here may also send its `authorization_url` to a
 //! victim and collect the victim's sign-in. The broker checks where a navigation

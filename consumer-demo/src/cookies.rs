@@ -1,5 +1,5 @@
-//! What a browser is known by: the cookies of a request as it sent them, byte for byte, the
-//! random values of those that are ours, and its look.
+//! The cookies and the look of a browser: the cookies of a request as the browser sent them,
+//! byte for byte, and the random values of those that are ours.
 //!
 //! **Check your framework here.** Rocket's own jar percent-decodes cookie names and
 //! trims every kind of white space around them; other frameworks do likewise. A

@@ -63,7 +63,7 @@ fn start(
     let address = authorize_url(app, provider, &transaction);
 
     // Keep it in this browser's session before the browser leaves, and how the browser
-    // looks: `browser_look.rs` says why.
+    // looks: `BrowserLook` in `cookies.rs` says why.
     browser.keep_transaction(LegacyLogin {
         transaction,
         provider,

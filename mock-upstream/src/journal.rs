@@ -170,7 +170,7 @@ impl Journal {
         self.entries.push(entry);
     }
 
-    /// Records a call of `sign_in`, and learns the token by which later calls are its, too.
+    /// Records a call of `sign_in`, and keeps the token by which its later calls are recognised.
     fn record_call(
         &self,
         entry: &Entry,

@@ -1,4 +1,4 @@
-//! The settings of a deployment, as they stand in the file, but for `[tls]` and `[upstream]`.
+//! The settings of a deployment; `[tls]` and `[upstream]` have files of their own.
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;

@@ -1,4 +1,4 @@
-//! What backends and programs ask for: `POST /v1/login/session`, `/v1/login/result`,
+//! The endpoints for backends and programs: `POST /v1/login/session`, `/v1/login/result`,
 //! `/v1/token` and `/v1/revoke`; `GET /v1/profile`, `/api/providers`, `/openapi.json`,
 //! `/livez` and `/readyz`.
 

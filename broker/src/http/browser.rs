@@ -1,9 +1,9 @@
-//! Where browsers go: `/login/{handle}`, the authorization URL, with the two buttons of its
+//! The addresses that browsers visit: `/login/{handle}`, the authorization URL, with the two buttons of its
 //! confirmation page; `/authorize`, the start of the legacy flow; `/callback/{provider}`, the
 //! address that a provider sends browsers back to; `/return`; and the files of the pages.
 //!
 //! HEAD would run the handler of GET, and bind or consume a login, or set a cookie; a link
-//! scanner must not. So each of these paths answers it without any of that.
+//! scanner must not. So each path but those of the files answers HEAD by a handler of its own.
 
 use contract::{Provider, Rule, State};
 use rocket::form::Form;
@@ -236,6 +236,7 @@ pub(super) fn end_fragment(
     context: &RequestContext,
 ) -> Result<SeeOther, Refusal> {
     let (project, redirect_uri) = destination(&broker.core.projects, &query_of(uri))?;
+    // Kept by the context at the end of this statement.
     context.event().project = Some(project.client_id.clone());
     Ok(SeeOther(redirect_uri.into()))
 }

@@ -73,7 +73,7 @@ impl RequestContext {
         &self.request_id
     }
 
-    /// The event for the use case that serves this request, one at most.
+    /// Opens the event of this request, for its one use case to fill in.
     pub(crate) fn event(&self) -> OpenEvent<'_> {
         OpenEvent {
             event: Event::between(Party::Browser, Party::Broker),

@@ -42,6 +42,7 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
         from,
         operation: operation(request),
         status: Some(response.status().code),
+        // The rule of a refusal replaces the one by which a login failed.
         rule: context.refused().map(|it| it.rule).or(filled.rule),
         ..filled
     }

@@ -210,6 +210,7 @@ impl Transacting {
         self.0.as_ref().expect("it has not ended")
     }
 
+    /// Its transaction is over: the connection may be lent again.
     fn end(mut self) -> Object {
         self.0.take().expect("it has not ended")
     }

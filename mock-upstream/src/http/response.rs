@@ -30,8 +30,7 @@ pub(crate) enum Delivery {
 }
 
 impl Delivery {
-    /// Those by which the client does not receive everything, with the names by which the
-    /// server tells the transport.
+    /// The incomplete deliveries, each with its value of the header for the transport.
     const FAULTY: [(Self, &str); 6] = [
         (Self::Silence, "silence"),
         (Self::Closed, "closed"),

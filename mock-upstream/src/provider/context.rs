@@ -125,7 +125,7 @@ impl Controls {
         id
     }
 
-    /// Takes the first entry of which `is_it` holds. The others keep their places.
+    /// Removes and returns the first entry that matches.
     pub(crate) fn take(&mut self, is_it: impl Fn(&Queued) -> bool) -> Option<Queued> {
         let index = self.queue.iter().position(is_it)?;
         self.queue.remove(index)

@@ -1,4 +1,4 @@
-//! What tells one client from another: its address, and how its browser looks.
+//! The address of a client, and the look of its browser.
 
 use std::net::{IpAddr, Ipv6Addr};
 

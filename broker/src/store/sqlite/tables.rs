@@ -1,5 +1,5 @@
-//! The tables in the file: their version, their integrity, and their creation.
-//! Nothing is written to the file of another program. And the transactions on them.
+//! The tables in the file: their version, their integrity and their creation, and the
+//! transactions on these tables. Nothing is written to the file of another program.
 
 use std::time::Duration;
 
