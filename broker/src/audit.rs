@@ -72,8 +72,8 @@ impl Event {
         }
     }
 
-    /// Notes the rule by which a login failed, and the reason in fixed words.
-    pub(crate) fn explain(&mut self, rule: Rule, why: &'static str) {
+    /// Sets the rule by which a login failed, and the reason in fixed words.
+    pub(crate) fn set_failure(&mut self, rule: Rule, why: &'static str) {
         self.rule = Some(rule);
         self.why = Some(why);
     }

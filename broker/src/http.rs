@@ -15,9 +15,9 @@ mod browser;
 /// type with a meaning or refuses with the rule that was broken.
 mod request {
     pub(crate) mod authenticated;
+    pub(crate) mod browser_request;
     pub(crate) mod guards;
     pub(crate) mod preconditions;
-    pub(crate) mod visitor;
 
     mod client;
     mod cookies;

@@ -2,7 +2,7 @@
 //!
 //! A use case takes parsed values, asks the [`store`](crate::store) for its steps and
 //! a provider for the user, fills in the request's [`Event`](crate::audit::Event), and
-//! returns an [`Answer`] for a browser, a value for a backend, or the [`Refused`]
+//! returns an [`BrowserAnswer`] for a browser, a value for a backend, or the [`Refused`]
 //! request. Statuses, headers, cookies and pages are the business of
 //! [`http`](crate::http).
 //!
@@ -24,6 +24,6 @@ mod answer;
 mod broker_core;
 
 pub(crate) use answer::{
-    Answer, ClientRedirect, Confirmation, LegacyOutcome, ProviderRedirect, Question, Refused,
+    BrowserAnswer, ClientRedirect, Confirmation, LegacyOutcome, ProviderRedirect, Question, Refused,
 };
 pub(crate) use broker_core::{BrokerCore, CallObserver};

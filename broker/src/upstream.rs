@@ -12,11 +12,9 @@ pub mod google;
 mod availability;
 mod cached_document;
 mod client;
-mod documents;
 mod failure;
 #[cfg(test)]
 mod fuzz;
-mod id_token;
 mod normalize;
 mod oauth;
 

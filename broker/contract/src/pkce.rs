@@ -1,6 +1,6 @@
-//! PKCE and `state` of the legacy flow: `state`, `code_verifier` and `code_challenge`
-//! (SPEC, Transaction and Limits; RFC 7636 for S256), and the consumer's transaction that
-//! keeps them in the initiating session. The service never sees that.
+//! The spec's `Transaction`, and its parts: `state`, `code_verifier` and `code_challenge` of
+//! the legacy flow (SPEC, Transaction and Limits; RFC 7636 for S256). The consumer keeps a
+//! transaction in the initiating session; the service never sees one.
 
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;

@@ -12,8 +12,8 @@ use rocket::response::content::{RawCss, RawHtml, RawJavaScript};
 use rocket::{Either, FromForm, FromFormField, get, head, post};
 
 use super::context::RequestContext;
+use super::request::browser_request::{BrowserRequest, destination, parameter, query_of, required};
 use super::request::guards::{NewLogin, SameOriginPost};
-use super::request::visitor::{BrowserRequest, destination, parameter, query_of, required};
 use super::response::headers::FormPage;
 use super::response::pages::{self, FormTarget};
 use super::response::redirect::{self, Fragment, SeeOther};
@@ -25,7 +25,7 @@ use crate::relay::Visit;
 use crate::sign_in::callback::{CallbackStep, Returned};
 use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest};
 use crate::sign_in::visit::LoginVisit;
-use crate::sign_in::{Answer, CallObserver};
+use crate::sign_in::{BrowserAnswer, CallObserver};
 use crate::untrusted::Query;
 
 /// A redirect, or the confirmation page.
@@ -34,16 +34,16 @@ type BrowserResponse = Either<SeeOther, FormPage<RawHtml<String>>>;
 /// The response to `answer`: `fragment` is that of the browser's address, and `form` the target
 /// of the confirmation page.
 fn respond(
-    answer: Answer,
+    answer: BrowserAnswer,
     fragment: Fragment,
     form: &FormTarget<'_>,
     browser: &BrowserRequest<'_>,
 ) -> BrowserResponse {
     let base_url = &browser.broker.core.base_url;
     match answer {
-        Answer::ToProvider(to) => Either::Left(browser.cookies.redirect_to_provider(&to)),
-        Answer::Back(to) => Either::Left(redirect::to_client(base_url, to, fragment)),
-        Answer::Confirm(confirmation) => {
+        BrowserAnswer::ToProvider(to) => Either::Left(browser.cookies.redirect_to_provider(&to)),
+        BrowserAnswer::Back(to) => Either::Left(redirect::to_client(base_url, to, fragment)),
+        BrowserAnswer::Confirm(confirmation) => {
             let request_id = browser.context.request_id();
             Either::Right(pages::confirmation(&confirmation, form, request_id))
         }

@@ -9,7 +9,7 @@ use crate::model::upstream_login::UpstreamLogin;
 use crate::projects::Project;
 use crate::store::StoreError;
 
-pub(crate) enum Answer {
+pub(crate) enum BrowserAnswer {
     ToProvider(ProviderRedirect),
     Back(ClientRedirect),
     /// The user is asked for confirmation, and nothing is consumed.

@@ -4,7 +4,9 @@ use std::net::IpAddr;
 
 use contract::{CodeChallenge, Digest, HandoffCode, LoginError, Profile, RedirectUri, Rule, State};
 
-use super::answer::{Answer, ClientRedirect, Confirmation, LegacyOutcome, Question, Refused};
+use super::answer::{
+    BrowserAnswer, ClientRedirect, Confirmation, LegacyOutcome, Question, Refused,
+};
 use super::broker_core::{BrokerCore, CallObserver};
 use crate::audit::{Event, Step};
 use crate::model::grant::NewGrant;
@@ -44,7 +46,7 @@ impl Returned<'_> {
         &self,
         client_addr: Option<IpAddr>,
         event: &mut Event,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<BrowserAnswer, Refused> {
         self.fill(event);
         self.core.limits.callback(client_addr)?;
         let upstream_login = &self.upstream_login;
@@ -55,7 +57,7 @@ impl Returned<'_> {
         match &upstream_login.purpose {
             Purpose::Clean { .. } if self.is_asked(&project) => {
                 event.rule = Some(Rule::UpstreamLoginSameTraits);
-                Ok(Answer::Confirm(Confirmation {
+                Ok(BrowserAnswer::Confirm(Confirmation {
                     project,
                     origin: redirect_uri.origin().clone(),
                     provider: upstream_login.provider,
@@ -97,7 +99,7 @@ impl Returned<'_> {
         handle: Digest,
         redirect_uri: RedirectUri,
         event: &mut Event,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<BrowserAnswer, Refused> {
         if let Err(rule) = self.upstream_login.check_time(self.core.now()) {
             event.rule = Some(rule);
         } else if self.consume(event).await? == Consumed::Before {
@@ -114,7 +116,7 @@ impl Returned<'_> {
                 event.rule = Some(Refused::from(error).rule);
             }
         }
-        Ok(Answer::Back(ClientRedirect::Clean {
+        Ok(BrowserAnswer::Back(ClientRedirect::Clean {
             project: self.upstream_login.project.clone(),
             redirect_uri,
         }))
@@ -128,7 +130,7 @@ impl Returned<'_> {
         challenge: &CodeChallenge,
         redirect_uri: RedirectUri,
         event: &mut Event,
-    ) -> Result<Answer, Refused> {
+    ) -> Result<BrowserAnswer, Refused> {
         self.upstream_login.check_time(self.core.now())?;
         if self.consume(event).await? == Consumed::Before {
             return Err(Rule::UpstreamLoginOnce.into());
@@ -137,7 +139,7 @@ impl Returned<'_> {
             Ok(profile) => self.issue_code(challenge, profile, event).await,
             Err(error) => LegacyOutcome::Failed(error),
         };
-        Ok(Answer::Back(ClientRedirect::Legacy {
+        Ok(BrowserAnswer::Back(ClientRedirect::Legacy {
             redirect_uri,
             state: Some(state.clone()),
             outcome,
@@ -189,7 +191,7 @@ impl Returned<'_> {
             .authenticate(&self.upstream_login, self.query, self.core.now(), &observer)
             .await;
         user.map_err(|failure| {
-            event.explain(failure.rule(), failure.why());
+            event.set_failure(failure.rule(), failure.why());
             failure.error()
         })
     }

@@ -99,7 +99,7 @@ async fn start_upstream_login(
     core.redirect_to_provider(upstream_login, AccountPicker::ProviderDecides, observe)
         .await
         .map_err(|failure| {
-            event.explain(failure.rule(), failure.why());
+            event.set_failure(failure.rule(), failure.why());
             LegacyOutcome::Failed(failure.error())
         })
 }

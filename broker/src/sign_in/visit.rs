@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use contract::{ClientId, Digest, LoginError, RedirectUri, Rule};
 
-use super::answer::{Answer, ClientRedirect, Confirmation, Question, Refused};
+use super::answer::{BrowserAnswer, ClientRedirect, Confirmation, Question, Refused};
 use super::broker_core::{BrokerCore, CallObserver};
 use crate::audit::{Event, Step};
 use crate::model::login_session::{
@@ -48,27 +48,27 @@ impl<'a> LoginVisit<'a> {
 
     /// Opens the authorization URL: the first browser gets the session and an
     /// upstream login, unless the relay guard demands confirmation.
-    pub(crate) async fn open(mut self, visit: &Visit) -> Result<Answer, Refused> {
+    pub(crate) async fn open(mut self, visit: &Visit) -> Result<BrowserAnswer, Refused> {
         or_back(self.respond(visit).await)
     }
 
     /// Continues on the confirmation page.
-    pub(crate) async fn confirm(mut self) -> Result<Answer, Refused> {
+    pub(crate) async fn confirm(mut self) -> Result<BrowserAnswer, Refused> {
         or_back(self.bind_and_continue().await)
     }
 
     /// Cancels on the confirmation page, which ends the login.
-    pub(crate) async fn cancel(mut self) -> Result<Answer, Refused> {
+    pub(crate) async fn cancel(mut self) -> Result<BrowserAnswer, Refused> {
         or_back(self.bind_and_cancel().await)
     }
 
-    async fn respond(&mut self, visit: &Visit) -> Result<Answer, VisitError> {
+    async fn respond(&mut self, visit: &Visit) -> Result<BrowserAnswer, VisitError> {
         let login = self.find().await?;
         let (decision, picker) = self.decide(&login, visit);
         match decision {
             RelayDecision::Bind => self.bind().await?,
             RelayDecision::PassUnbound => {}
-            RelayDecision::Confirm => return Ok(Answer::Confirm(self.confirmation(login))),
+            RelayDecision::Confirm => return Ok(BrowserAnswer::Confirm(self.confirmation(login))),
         }
         self.start_upstream_login(login, picker).await
     }
@@ -131,13 +131,13 @@ impl<'a> LoginVisit<'a> {
         }
     }
 
-    async fn bind_and_continue(&mut self) -> Result<Answer, VisitError> {
+    async fn bind_and_continue(&mut self) -> Result<BrowserAnswer, VisitError> {
         let login = self.bind_pending().await?;
         self.start_upstream_login(login, AccountPicker::Always)
             .await
     }
 
-    async fn bind_and_cancel(&mut self) -> Result<Answer, VisitError> {
+    async fn bind_and_cancel(&mut self) -> Result<BrowserAnswer, VisitError> {
         let login = self.bind_pending().await?;
         self.event.rule = Some(Rule::RelayCancelled);
         self.end(login, LoginError::AccessDenied).await
@@ -169,7 +169,7 @@ impl<'a> LoginVisit<'a> {
         &mut self,
         login: PendingLogin,
         picker: AccountPicker,
-    ) -> Result<Answer, VisitError> {
+    ) -> Result<BrowserAnswer, VisitError> {
         let seed = Seed::from_random(random::bytes32());
         let upstream_login =
             UpstreamLogin::for_session(seed, &login.session, self.handle, self.browser);
@@ -178,21 +178,25 @@ impl<'a> LoginVisit<'a> {
             .redirect_to_provider(upstream_login, picker, self.observe)
             .await
         {
-            Ok(redirect) => Ok(Answer::ToProvider(redirect)),
+            Ok(redirect) => Ok(BrowserAnswer::ToProvider(redirect)),
             Err(failure) => {
-                self.event.explain(failure.rule(), failure.why());
+                self.event.set_failure(failure.rule(), failure.why());
                 self.end(login, failure.error()).await
             }
         }
     }
 
     /// Completes the login with an error, and sends the browser back.
-    async fn end(&mut self, login: PendingLogin, error: LoginError) -> Result<Answer, VisitError> {
+    async fn end(
+        &mut self,
+        login: PendingLogin,
+        error: LoginError,
+    ) -> Result<BrowserAnswer, VisitError> {
         let outcome = LoginOutcome::Failed(error);
         let core = self.core;
         core.complete_session(self.handle, outcome, self.event)
             .await?;
-        Ok(Answer::Back(ClientRedirect::Clean {
+        Ok(BrowserAnswer::Back(ClientRedirect::Clean {
             project: login.session.project,
             redirect_uri: login.session.redirect_uri,
         }))
@@ -254,9 +258,9 @@ impl From<StoreError> for VisitError {
     }
 }
 
-fn or_back(result: Result<Answer, VisitError>) -> Result<Answer, Refused> {
+fn or_back(result: Result<BrowserAnswer, VisitError>) -> Result<BrowserAnswer, Refused> {
     result.or_else(|error| match error {
-        VisitError::Over(callback) => Ok(Answer::Back(callback)),
+        VisitError::Over(callback) => Ok(BrowserAnswer::Back(callback)),
         VisitError::Refused(refused) => Err(refused),
     })
 }

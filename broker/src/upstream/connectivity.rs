@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use contract::Origin;
 
 use super::client::{Client, ClientError, Observer};
-use super::documents::Documents;
 use super::failure::Failure;
+use super::google::documents::Documents;
 use crate::clock::Clock;
 use crate::config::{GitHubConfig, GoogleConfig, UpstreamConfig};
 

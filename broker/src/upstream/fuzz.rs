@@ -11,8 +11,8 @@ use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use testkit::fuzz::Corpus;
 
 use super::client::Answer;
-use super::documents::{self, Jwks, Metadata};
-use super::id_token::{self, Claims, Expected};
+use super::google::documents::{self, Jwks, Metadata};
+use super::google::id_token::{self, Claims, Expected};
 use super::oauth::code_from;
 use super::{github, google};
 use crate::model::UnixMs;

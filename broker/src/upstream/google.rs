@@ -1,13 +1,14 @@
 //! Sign-in with Google: OpenID Connect, where only the ID token proves who the user is.
 
+pub(super) mod documents;
+pub(super) mod id_token;
+
 use contract::{Profile, Provider, Subject};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::client::{Answer, Client, Observer};
-use super::documents::Documents;
 use super::failure::{Failure, own_credentials_rejected};
-use super::id_token::{self, Claims, Expected};
 use super::normalize;
 use super::oauth::{AccessToken, AccountPicker};
 use crate::clock::Clock;
@@ -15,6 +16,8 @@ use crate::config::GoogleConfig;
 use crate::model::UnixMs;
 use crate::model::upstream_login::UpstreamLogin;
 use crate::untrusted::encode;
+use documents::Documents;
+use id_token::{Claims, Expected};
 
 /// The maximum length of a `sub` that Google documents, in bytes.
 const MAX_SUB_BYTES: usize = 255;

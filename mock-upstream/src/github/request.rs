@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::expiring_store::HeapSize;
 use crate::http::Params;
-use crate::provider::authorization::{self, Challenge, Details};
+use crate::provider::authorization::{self, Challenge, RequestDetails};
 use crate::provider::pages::Permission;
 use crate::settings::RedirectUri;
 use crate::{Client, Clients};
@@ -173,7 +173,7 @@ impl Scopes {
     }
 }
 
-impl Details for Scopes {
+impl RequestDetails for Scopes {
     /// In the words of GitHub's page; an unknown scope by its name.
     fn permissions(&self) -> Vec<Permission> {
         let permission = |scope: &String| Permission {

@@ -13,23 +13,26 @@ use crate::system::{ALPHANUMERIC, random_string};
 /// The page that explains an error; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
 
-/// The reason for an error: its name and its description.
-struct Refusal(&'static str, &'static str);
+/// The reason for an error.
+struct Refusal {
+    error: &'static str,
+    description: &'static str,
+}
 
-const WRONG_CLIENT: Refusal = Refusal(
+const WRONG_CLIENT: Refusal = refusal(
     "incorrect_client_credentials",
     "The client_id and/or client_secret passed are incorrect.",
 );
-const BAD_CODE: Refusal = Refusal("bad_verification_code", BAD_CODE_DESCRIPTION);
-const OTHER_REDIRECT_URI: Refusal = Refusal(
+const BAD_CODE: Refusal = refusal("bad_verification_code", BAD_CODE_DESCRIPTION);
+const OTHER_REDIRECT_URI: Refusal = refusal(
     "redirect_uri_mismatch",
     "The redirect_uri MUST match the registered callback URL for this application.",
 );
-const UNVERIFIED_USER_EMAIL: Refusal = Refusal(
+const UNVERIFIED_USER_EMAIL: Refusal = refusal(
     "unverified_user_email",
     "The user must have a verified primary email.",
 );
-const NO_VERIFIER: Refusal = Refusal(
+const NO_VERIFIER: Refusal = refusal(
     "invalid_grant",
     "A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier.",
 );
@@ -75,7 +78,7 @@ impl GitHub {
             (Some(_), None) => Err((unconfirmed.github_missing_verifier_status, NO_VERIFIER)),
             (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => {
                 let error = unconfirmed.github_wrong_verifier_error;
-                Err((200, Refusal(error, BAD_CODE_DESCRIPTION)))
+                Err((200, refusal(error, BAD_CODE_DESCRIPTION)))
             }
             _ => Ok(grant),
         }
@@ -120,13 +123,17 @@ impl GitHub {
     }
 }
 
+const fn refusal(error: &'static str, description: &'static str) -> Refusal {
+    Refusal { error, description }
+}
+
 impl Refusal {
     fn response(&self, encoding: Encoding) -> Response {
-        let Self(error, error_description) = *self;
+        let Self { error, description } = self;
         let anchor = error.replace('_', "-");
         encoding.response(&json!({
             "error": error,
-            "error_description": error_description,
+            "error_description": description,
             "error_uri": format!("{ERROR_URI}{anchor}"),
         }))
     }

@@ -6,16 +6,17 @@ use crate::expiring_store::HeapSize;
 use crate::http::{Params, Response};
 use crate::provider::authorization::{self, Challenge};
 use crate::provider::pages::{self, Permission};
-use crate::{Clients, Provider, User};
+use crate::settings::RedirectUri;
+use crate::{Client, Clients, Provider, User};
 
 /// An authorization request that passed every check.
-pub(super) type AuthorizationRequest = authorization::AuthorizationRequest<Details>;
+pub(super) type AuthorizationRequest = authorization::AuthorizationRequest<GoogleDetails>;
 
 /// The grant that a code stands for.
-pub(super) type Grant = authorization::Grant<Details>;
+pub(super) type Grant = authorization::Grant<GoogleDetails>;
 
 /// The scopes of a request, and the parameters that GitHub does not have.
-pub(super) struct Details {
+pub(super) struct GoogleDetails {
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
     /// Whether the client asks for a refresh token.
@@ -39,29 +40,23 @@ pub(super) enum Prompt {
 }
 
 /// The reason for an error page in place of a redirect: the error and its description.
-pub(super) struct Refusal(&'static str, String);
+pub(super) struct Refusal {
+    error: &'static str,
+    description: String,
+}
 
 /// Reads an authorization request and checks it.
 pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRequest, Refusal> {
-    let missing = |name| invalid_request(&format!("Missing required parameter: {name}"));
-    let required = |name| query.get(name).ok_or_else(|| missing(name));
     if query.has_duplicates() {
         let description = "OAuth 2 parameters can only have a single value.";
         return Err(invalid_request(description));
     }
-    let client = clients.find(required("client_id")?);
-    let client =
-        client.ok_or_else(|| refusal("invalid_client", "The OAuth client was not found."))?;
-    let redirect_uri = client.redirect_uri(required("redirect_uri")?);
-    let redirect_uri = redirect_uri.ok_or_else(|| {
-        let description = "The redirect URI is not one of those registered for this client.";
-        refusal("redirect_uri_mismatch", description)
-    })?;
-    if required("response_type")? != "code" {
+    let (client, redirect_uri) = registered(query, clients)?;
+    if required(query, "response_type")? != "code" {
         let description = "This mock serves response_type=code alone.";
         return Err(refusal("unsupported_response_type", description));
     }
-    let scopes = Scopes::parse(required("scope")?).ok_or_else(|| {
+    let scopes = Scopes::parse(required(query, "scope")?).ok_or_else(|| {
         let description = "This mock knows the scopes openid, email and profile.";
         refusal("invalid_scope", description)
     })?;
@@ -78,7 +73,7 @@ pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRe
         state: query.get("state").map(str::to_owned),
         challenge,
         wants_page: matches!(prompt, Prompt::Consent | Prompt::SelectAccount),
-        details: Details {
+        details: GoogleDetails {
             scopes,
             nonce: query.get("nonce").map(str::to_owned),
             is_offline,
@@ -88,8 +83,27 @@ pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRe
     })
 }
 
+/// The client of a request, and one of its registered redirect URIs.
+fn registered(query: &Params, clients: &Clients) -> Result<(Client, RedirectUri), Refusal> {
+    let client = clients.find(required(query, "client_id")?);
+    let client =
+        client.ok_or_else(|| refusal("invalid_client", "The OAuth client was not found."))?;
+    let redirect_uri = client.redirect_uri(required(query, "redirect_uri")?);
+    let redirect_uri = redirect_uri.ok_or_else(|| {
+        let description = "The redirect URI is not one of those registered for this client.";
+        refusal("redirect_uri_mismatch", description)
+    })?;
+    Ok((client, redirect_uri))
+}
+
+fn required<'a>(query: &'a Params, name: &str) -> Result<&'a str, Refusal> {
+    let missing = || invalid_request(&format!("Missing required parameter: {name}"));
+    query.get(name).ok_or_else(missing)
+}
+
 fn refusal(error: &'static str, description: &str) -> Refusal {
-    Refusal(error, description.to_owned())
+    let description = description.to_owned();
+    Refusal { error, description }
 }
 
 fn invalid_request(description: &str) -> Refusal {
@@ -102,12 +116,8 @@ fn invalid_value(name: &str) -> Refusal {
 
 impl Refusal {
     pub(super) fn page(&self) -> Response {
-        let Self(error, description) = self;
-        pages::blocked(
-            Provider::Google,
-            &format!("Error 400: {error}"),
-            description,
-        )
+        let title = format!("Error 400: {}", self.error);
+        pages::blocked(Provider::Google, &title, &self.description)
     }
 }
 
@@ -140,13 +150,13 @@ impl AuthorizationRequest {
     }
 }
 
-impl authorization::Details for Details {
+impl authorization::RequestDetails for GoogleDetails {
     fn permissions(&self) -> Vec<Permission> {
         self.scopes.permissions()
     }
 }
 
-impl HeapSize for Details {
+impl HeapSize for GoogleDetails {
     fn heap_bytes(&self) -> usize {
         self.nonce.heap_bytes()
     }

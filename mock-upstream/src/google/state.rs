@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::keys::KeyRing;
-use super::request::{Details, Scopes};
+use super::request::{GoogleDetails, Scopes};
 use crate::expiring_store::{ExpiringStore, HeapSize};
 use crate::provider::context::ProviderContext;
 use crate::provider::sign_in::SignIns;
@@ -28,7 +28,7 @@ pub(super) const CODE_PREFIX: &str = "4/0A";
 pub(crate) struct Google {
     pub(super) context: Arc<ProviderContext>,
     pub(super) keys: KeyRing,
-    pub(super) sign_ins: SignIns<Details>,
+    pub(super) sign_ins: SignIns<GoogleDetails>,
     pub(super) tokens: ExpiringStore<Access>,
     /// The clients and the users who granted them offline access, by `sub`.
     pub(super) offline_users: ExpiringStore<()>,

@@ -28,9 +28,12 @@ struct TokenResponse {
     id_token: Option<String>,
 }
 
-/// The reason for an error: its status, its name and its description, as clients were seen to
-/// get them.
-struct Refusal(u16, &'static str, Cow<'static, str>);
+/// The reason for an error, as clients were seen to get it.
+struct Refusal {
+    status: u16,
+    error: &'static str,
+    description: Cow<'static, str>,
+}
 
 const DUPLICATE_PARAMETER: Refusal = refusal(400, "invalid_request", "Bad Request");
 const UNKNOWN_CLIENT: Refusal = refusal(401, "invalid_client", "The OAuth client was not found.");
@@ -202,20 +205,27 @@ fn check(request: &AuthorizationRequest, form: &Params) -> Result<(), Refusal> {
 }
 
 fn required<'a>(form: &'a Params, name: &str) -> Result<&'a str, Refusal> {
-    let description = || format!("Missing required parameter: {name}").into();
-    let missing = || Refusal(400, "invalid_request", description());
+    let missing = || Refusal {
+        status: 400,
+        error: "invalid_request",
+        description: format!("Missing required parameter: {name}").into(),
+    };
     form.get(name).ok_or_else(missing)
 }
 
 const fn refusal(status: u16, error: &'static str, description: &'static str) -> Refusal {
-    Refusal(status, error, Cow::Borrowed(description))
+    let description = Cow::Borrowed(description);
+    Refusal {
+        status,
+        error,
+        description,
+    }
 }
 
 impl Refusal {
     fn response(&self) -> Response {
-        let Self(status, error, description) = self;
-        let body = json!({ "error": error, "error_description": description });
-        uncached(Response::json(*status, &body))
+        let body = json!({ "error": self.error, "error_description": self.description });
+        uncached(Response::json(self.status, &body))
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct AuthorizationRequest<D> {
 }
 
 /// The part of a request that only its provider understands.
-pub(crate) trait Details: HeapSize {
+pub(crate) trait RequestDetails: HeapSize {
     /// The permissions that the page lists.
     fn permissions(&self) -> Vec<Permission>;
 }

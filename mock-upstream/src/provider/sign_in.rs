@@ -1,7 +1,7 @@
 //! The sign-in between a valid authorization request and its callback: the queue, the
 //! mode, the last time or a choice on the page decides which user signs in.
 
-use super::authorization::{AuthorizationRequest, Details, Grant};
+use super::authorization::{AuthorizationRequest, Grant, RequestDetails};
 use super::context::ProviderContext;
 use super::pages::{self, HomePage, LAST_TIME, OTHER, Problem, SignInPage};
 use super::remembered::{Remembered, RememberedUsers};
@@ -46,7 +46,7 @@ pub(crate) struct SignIns<D> {
     codes: ExpiringStore<Grant<D>>,
 }
 
-impl<D: Details> SignIns<D> {
+impl<D: RequestDetails> SignIns<D> {
     pub(crate) fn new() -> Self {
         Self {
             pages: ExpiringStore::new(),
@@ -205,7 +205,7 @@ impl<D: Details> SignIns<D> {
 fn page(
     context: &ProviderContext,
     handle: &str,
-    request: &AuthorizationRequest<impl Details>,
+    request: &AuthorizationRequest<impl RequestDetails>,
     last_time: Option<&Remembered>,
     problem: Option<&Problem<'_>>,
 ) -> Response {

@@ -14,10 +14,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-use super::cached_document::CachedDocument;
-use super::client::{Answer, Client, Observer};
-use super::failure::Failure;
 use crate::clock::Clock;
+use crate::upstream::cached_document::CachedDocument;
+use crate::upstream::client::{Answer, Client, Observer};
+use crate::upstream::failure::Failure;
 
 /// The shortest time for which a document is cached, whatever its headers say.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 /// The metadata and the keys of one issuer, each fetched by one sign-in at a time;
 /// others that need the newer document wait for that fetch and share its result.
-pub(super) struct Documents {
+pub(crate) struct Documents {
     issuer: Origin,
     client: Client,
     clock: Clock,
@@ -36,7 +36,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn new(issuer: Origin, client: Client, clock: Clock) -> Self {
+    pub(crate) fn new(issuer: Origin, client: Client, clock: Clock) -> Self {
         Self {
             issuer,
             client,
@@ -47,7 +47,7 @@ impl Documents {
     }
 
     /// The issuer's endpoints.
-    pub(super) async fn metadata(&self, observer: Observer<'_>) -> Result<Arc<Metadata>, Failure> {
+    pub(crate) async fn metadata(&self, observer: Observer<'_>) -> Result<Arc<Metadata>, Failure> {
         let whole = |metadata: &Arc<Metadata>| Ok(metadata.clone());
         let fetch = self.fetch_metadata(observer);
         self.metadata
@@ -66,7 +66,7 @@ impl Documents {
     }
 
     /// The public key with this id.
-    pub(super) async fn key(
+    pub(crate) async fn key(
         &self,
         id: &str,
         observer: Observer<'_>,
@@ -77,7 +77,7 @@ impl Documents {
     }
 
     /// Fetches the keys, and the time for which they may be cached.
-    pub(super) async fn fetch_jwks(
+    pub(crate) async fn fetch_jwks(
         &self,
         observer: Observer<'_>,
     ) -> Result<(Jwks, Duration), Failure> {
@@ -100,7 +100,7 @@ impl Documents {
 }
 
 /// The time for which a document may be cached.
-pub(super) fn lifetime(answer: &Answer) -> Duration {
+pub(crate) fn lifetime(answer: &Answer) -> Duration {
     answer
         .max_age_seconds()
         .map_or(MIN_LIFETIME, Duration::from_secs)
@@ -117,10 +117,10 @@ const GOOGLES_OTHER_HOSTS: [&str; 2] = [
 /// The endpoints that the broker uses. Each is a URL without query and fragment, at the
 /// issuer's own hosts.
 #[derive(Debug)]
-pub(super) struct Metadata {
-    pub(super) authorization_endpoint: Url,
-    pub(super) token_endpoint: Url,
-    pub(super) jwks_uri: Url,
+pub(crate) struct Metadata {
+    pub(crate) authorization_endpoint: Url,
+    pub(crate) token_endpoint: Url,
+    pub(crate) jwks_uri: Url,
 }
 
 #[derive(Deserialize)]
@@ -132,7 +132,7 @@ struct MetadataDocument {
 }
 
 impl Metadata {
-    pub(super) fn read(answer: &Answer, issuer: &Origin) -> Result<Self, Failure> {
+    pub(crate) fn read(answer: &Answer, issuer: &Origin) -> Result<Self, Failure> {
         let document: MetadataDocument = answer.json().map_err(Failure::of_document)?;
         if document.issuer != issuer.as_str() {
             return Err(Failure::DocumentIssuer);
@@ -159,7 +159,7 @@ fn is_at_issuer(url: &Url, issuer: &Origin) -> bool {
 }
 
 /// The RS256 keys of a JWKS document by their ids; of two with one id the first.
-pub(super) struct Jwks(HashMap<String, Arc<DecodingKey>>);
+pub(crate) struct Jwks(HashMap<String, Arc<DecodingKey>>);
 
 /// The keys are parsed one by one, so that a key of an unknown kind does not fail the
 /// others.
@@ -169,7 +169,7 @@ struct JwksDocument {
 }
 
 impl Jwks {
-    pub(super) fn read(answer: &Answer) -> Result<Self, Failure> {
+    pub(crate) fn read(answer: &Answer) -> Result<Self, Failure> {
         let document: JwksDocument = answer.json().map_err(Failure::of_document)?;
         let mut keys = HashMap::new();
         for (id, key) in document.keys.into_iter().filter_map(usable) {
@@ -181,11 +181,11 @@ impl Jwks {
         Ok(Self(keys))
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<Arc<DecodingKey>> {
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<DecodingKey>> {
         self.0.get(id).cloned()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }

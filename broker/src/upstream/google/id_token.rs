@@ -9,10 +9,10 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::failure::Failure;
-use super::normalize::LenientString;
-use super::oauth::AccessToken;
 use crate::model::UnixMs;
+use crate::upstream::failure::Failure;
+use crate::upstream::normalize::LenientString;
+use crate::upstream::oauth::AccessToken;
 
 /// The largest accepted difference between Google's clock and the broker's.
 const SKEW_SECONDS: i64 = 60;
@@ -21,17 +21,17 @@ const SKEW_SECONDS: i64 = 60;
 const OLD_ISSUER: &str = "accounts.google.com";
 
 /// The values that an ID token must contain.
-pub(super) struct Expected<'a> {
-    pub(super) issuer: &'a str,
-    pub(super) client_id: &'a str,
-    pub(super) nonce: &'a str,
-    pub(super) access_token: Option<&'a AccessToken>,
-    pub(super) now: UnixMs,
+pub(crate) struct Expected<'a> {
+    pub(crate) issuer: &'a str,
+    pub(crate) client_id: &'a str,
+    pub(crate) nonce: &'a str,
+    pub(crate) access_token: Option<&'a AccessToken>,
+    pub(crate) now: UnixMs,
 }
 
 /// The claims that the broker reads.
 #[derive(Debug, Deserialize)]
-pub(super) struct Claims {
+pub(crate) struct Claims {
     iss: String,
     aud: String,
     azp: Option<String>,
@@ -39,19 +39,19 @@ pub(super) struct Claims {
     iat: i64,
     nonce: Option<String>,
     at_hash: Option<String>,
-    pub(super) sub: String,
+    pub(crate) sub: String,
     #[serde(default)]
-    pub(super) name: LenientString,
+    pub(crate) name: LenientString,
     #[serde(default)]
-    pub(super) email: LenientString,
+    pub(crate) email: LenientString,
     #[serde(default, deserialize_with = "lenient_bool")]
-    pub(super) email_verified: bool,
+    pub(crate) email_verified: bool,
     #[serde(default)]
-    pub(super) picture: LenientString,
+    pub(crate) picture: LenientString,
 }
 
 /// The id of the key with which `token` claims to be signed.
-pub(super) fn key_id(token: &str) -> Result<String, Failure> {
+pub(crate) fn key_id(token: &str) -> Result<String, Failure> {
     let header = decode_header(token).map_err(|_| Failure::IdTokenShape)?;
     if header.alg != Algorithm::RS256 {
         return Err(Failure::IdTokenAlgorithm);
@@ -84,7 +84,7 @@ static SIGNATURE_ALONE: LazyLock<Validation> = LazyLock::new(|| {
 });
 
 /// Verifies the signature and the claims.
-pub(super) fn verify(
+pub(crate) fn verify(
     token: &str,
     key: &DecodingKey,
     expected: &Expected<'_>,
@@ -95,7 +95,7 @@ pub(super) fn verify(
     check(&claims, expected).map(|()| claims)
 }
 
-pub(super) fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
+pub(crate) fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
     let now = expected.now.seconds();
     let is_issuer = claims.iss == expected.issuer
         || (claims.iss == OLD_ISSUER
