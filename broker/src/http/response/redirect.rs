@@ -7,7 +7,7 @@
 //! reached over `/return`, under an address that ends in an empty fragment; the legacy
 //! callback, which has a query anyway, carries the empty fragment itself.
 
-use contract::Origin;
+use contract::{ClientId, Origin, RedirectUri, State};
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
@@ -43,48 +43,54 @@ pub(crate) enum Fragment {
 
 /// Redirects to a callback: a clean one as it is, a legacy one with the code or the error, and
 /// the state.
-pub(crate) fn to_client(
+pub(crate) fn to_client(base_url: &Origin, to: ClientRedirect, fragment: Fragment) -> SeeOther {
+    SeeOther(match to {
+        ClientRedirect::Clean {
+            project,
+            redirect_uri,
+        } => clean(base_url, &project, redirect_uri, fragment),
+        ClientRedirect::Legacy {
+            redirect_uri,
+            state,
+            outcome,
+        } => legacy(&redirect_uri, state.as_ref(), &outcome, fragment),
+    })
+}
+
+fn clean(
     base_url: &Origin,
-    callback: ClientRedirect,
+    project: &ClientId,
+    redirect_uri: RedirectUri,
     fragment: Fragment,
-) -> SeeOther {
-    match (callback, fragment) {
-        (ClientRedirect::Clean { redirect_uri, .. }, Fragment::Ended) => {
-            SeeOther(redirect_uri.into())
-        }
-        (
-            ClientRedirect::Clean {
-                project,
-                redirect_uri,
-            },
-            Fragment::Inherited,
-        ) => {
+) -> String {
+    match fragment {
+        Fragment::Ended => redirect_uri.into(),
+        Fragment::Inherited => {
             let query = encode([
                 ("client_id", project.as_str()),
                 ("redirect_uri", redirect_uri.as_str()),
             ]);
-            SeeOther(format!("{base_url}/return?{query}#"))
-        }
-        (
-            ClientRedirect::Legacy {
-                redirect_uri,
-                state,
-                outcome,
-            },
-            fragment,
-        ) => {
-            let outcome = match &outcome {
-                LegacyOutcome::Code(code) => ("code", code.expose()),
-                LegacyOutcome::InvalidRequest => ("error", "invalid_request"),
-                LegacyOutcome::Failed(error) => ("error", error.as_str()),
-            };
-            let state = state.as_ref().map(|it| ("state", it.expose()));
-            let query = encode([outcome].into_iter().chain(state));
-            let end = match fragment {
-                Fragment::Ended => "",
-                Fragment::Inherited => "#",
-            };
-            SeeOther(format!("{redirect_uri}?{query}{end}"))
+            format!("{base_url}/return?{query}#")
         }
     }
+}
+
+fn legacy(
+    redirect_uri: &RedirectUri,
+    state: Option<&State>,
+    outcome: &LegacyOutcome,
+    fragment: Fragment,
+) -> String {
+    let outcome = match outcome {
+        LegacyOutcome::Code(code) => ("code", code.expose()),
+        LegacyOutcome::InvalidRequest => ("error", "invalid_request"),
+        LegacyOutcome::Failed(error) => ("error", error.as_str()),
+    };
+    let state = state.map(|it| ("state", it.expose()));
+    let query = encode([outcome].into_iter().chain(state));
+    let end = match fragment {
+        Fragment::Ended => "",
+        Fragment::Inherited => "#",
+    };
+    format!("{redirect_uri}?{query}{end}")
 }
