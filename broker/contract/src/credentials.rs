@@ -35,11 +35,6 @@ secret_text! {
 pub const DEVELOPMENT_SECRET: &str = "development-secret-known-to-everybody";
 
 impl ClientSecret {
-    /// Whether this is [`DEVELOPMENT_SECRET`].
-    pub fn is_for_development(&self) -> bool {
-        self.expose() == DEVELOPMENT_SECRET
-    }
-
     /// Makes a 256-bit secret from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())

@@ -3,12 +3,13 @@
 
 mod commands;
 
-use broker::config::{Config, ConfigError, LogFormat, ProxyConfig};
+use broker::config::{CaCertificates, Config, ConfigError, LogFormat, ProxyConfig};
 use broker::projects::Projects;
 use contract::{ClientSecret, DEVELOPMENT_SECRET, Digest};
 
 use crate::installation::Scratch;
 use crate::process::{BrokerCommand, BrokerProcess};
+use crate::tls::authority;
 
 const LOCAL: &str = "base_url = \"http://127.0.0.1:8000\"\n";
 const PUBLIC: &str = "base_url = \"https://broker.example\"\n";
@@ -228,6 +229,19 @@ fn a_relative_database_path_starts_at_the_configuration() {
         config.store.url.to_string(),
         format!("sqlite:{}", scratch.file("a.db").display())
     );
+}
+
+#[test]
+fn a_ca_file_may_have_several_certificates_and_starts_at_the_configuration() {
+    let scratch = Scratch::new();
+    let pem = [authority().pem(), authority().pem()].concat();
+    scratch.write("authorities.pem", &pem);
+    let text = format!("{LOCAL}[upstream]\nca_file = \"authorities.pem\"\n");
+    let config = Config::load(&scratch.write("broker.toml", &text)).unwrap();
+    let Some(CaCertificates::File(path)) = config.upstream.ca_file else {
+        panic!("it names a file");
+    };
+    assert_eq!(path, scratch.file("authorities.pem"));
 }
 
 // Threats: A15.

@@ -204,16 +204,6 @@ fn a_state_matches_itself_and_nothing_else() {
 }
 
 #[test]
-fn only_the_public_secret_is_for_development() {
-    let known = contract::DEVELOPMENT_SECRET;
-    let is_for_development =
-        |text: &str| text.parse::<ClientSecret>().unwrap().is_for_development();
-    assert!(is_for_development(known));
-    assert!(!is_for_development(&known.to_uppercase()));
-    assert!(!is_for_development(&format!("{known} ")));
-}
-
-#[test]
 fn a_value_that_is_no_secret_is_printed_unchanged() {
     #[track_caller]
     fn check<T>(text: &str, as_str: impl Fn(&T) -> &str)

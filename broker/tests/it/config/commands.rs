@@ -177,6 +177,20 @@ fn the_output_of_new_project_is_a_project_whose_secret_authenticates() {
     }
 }
 
+// Threats: A34.
+#[test]
+fn a_name_that_is_not_safe_in_a_terminal_is_refused_and_not_repeated() {
+    for unsafe_character in ["\u{1b}", "\u{7f}", "\u{202e}"] {
+        let name = format!("Ada{unsafe_character}[2J");
+        let callback = ["--redirect-uri", "https://app.example/cb"];
+        let output = BrokerCommand::run(&[&["new-project", &name][..], &callback].concat());
+        let output = output.output();
+        output.failed("a project's name has 1 to 80 printable characters");
+        assert!(!output.err.contains(unsafe_character) && !output.err.contains("[2J"));
+        assert_eq!(output.out, "");
+    }
+}
+
 #[test]
 fn two_new_projects_have_different_ids_and_secrets() {
     let ((one, first), (two, second)) = (new_project("Ada"), new_project("Ada"));

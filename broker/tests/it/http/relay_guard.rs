@@ -108,6 +108,8 @@ fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
         let decision = guard.decide(Provenance::NoMetadata, true);
         assert_eq!(decision, RelayDecision::PassUnbound);
     }
+    let always = RelayGuard::Always.decide(Provenance::NoMetadata, true);
+    assert_eq!(always, RelayDecision::Confirm);
 }
 
 pub(super) const EVIL: &str = "https://evil.example/";
