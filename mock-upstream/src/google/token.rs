@@ -56,15 +56,16 @@ const TOO_MANY_REQUESTS: Refusal = refusal(429, "rate_limit_exceeded", "Rate Lim
 
 impl Google {
     pub(super) fn token(&self, request: &Request) -> Response {
-        match self.redeem(request) {
-            Ok(grant) => self.token_response(grant),
+        let now_ms = self.context.now_ms();
+        match self.redeem(request, now_ms) {
+            Ok(grant) => self.token_response(grant, now_ms),
             Err(refusal) => refusal.response(),
         }
     }
 
     /// Takes the code. A later refusal does not restore it: it is unknown whether Google
     /// keeps its own, and a client has no reason to retry.
-    fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
+    fn redeem(&self, request: &Request, now_ms: i64) -> Result<Grant, Refusal> {
         let form = request.form();
         if form.has_duplicates() {
             return Err(DUPLICATE_PARAMETER);
@@ -79,7 +80,6 @@ impl Google {
         }
         // A code of another client is an invalid grant (RFC 6749, section 5.2); Google's
         // description is not confirmed.
-        let now_ms = self.context.now_ms();
         let grant = self.sign_ins.redeem(code, &client_id, now_ms);
         let grant = grant.ok_or_else(|| self.used_code())?;
         check(&grant.request, form).map(|()| grant)
@@ -110,10 +110,10 @@ impl Google {
         )
     }
 
-    fn token_response(&self, grant: Grant) -> Response {
+    fn token_response(&self, grant: Grant, now_ms: i64) -> Response {
         use Misbehaviour as M;
         let misbehaviour = grant.script.misbehaviour;
-        let good = uncached(Response::json(200, &self.issue_tokens(grant)));
+        let good = uncached(Response::json(200, &self.issue_tokens(grant, now_ms)));
         match misbehaviour {
             Some(M::TokenRefused) => self.used_code().response(),
             Some(M::DeletedClient) => DELETED_CLIENT.response(),
@@ -135,8 +135,7 @@ impl Google {
         }
     }
 
-    fn issue_tokens(&self, grant: Grant) -> TokenResponse {
-        let now_ms = self.context.now_ms();
+    fn issue_tokens(&self, grant: Grant, now_ms: i64) -> TokenResponse {
         let access_token = format!("ya29.{}", random_string(URL_SAFE, 160));
         let refresh_token = self.refresh_token_for(&grant);
         let has_id_token = grant.request.details.scopes.contain(Scope::OpenId);
