@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, block_in_place};
 
 use super::load::CutLogin;
-use super::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
+use super::run::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
 use crate::RunError;
 use crate::cluster::{Cluster, Database, Engine, Logging};
 use crate::random::Random;

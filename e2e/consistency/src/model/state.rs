@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Choices, Ending, Failure, Interval, Project, Provider, Step, Visitor, Wrong};
+use super::interval::{Choices, Interval};
+use super::step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 
 // SPEC, Limits.
 const LOGIN_LIFETIME_MS: i64 = 600_000;
