@@ -60,6 +60,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         upstreams::calls(),
         faults::calls(),
         events::calls(),
+        stack::reset_call(),
     ]
     .into_iter()
     .flatten()

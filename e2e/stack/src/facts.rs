@@ -1,16 +1,15 @@
-//! What each message of a login means, decided once from its event: the diagram and its
-//! sentences, the demo's panel, the lessons and the attacker's desk read the tables here.
+//! The messages of a login, and how each is shown: the diagram and its sentences, the demo's
+//! panel, the lessons and the attacker's desk read the tables here.
 //!
 //! The events contain what the broker and the proxy saw. What a browser does at the
 //! consumer and at the provider is inferred from the calls that follow.
 
-use std::time::Duration;
+pub(crate) mod meaning;
 
 use broker::audit::Step;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::event_log::{EventLog, EventSource, LoggedEvent};
+use crate::event_log::LoggedEvent;
 use crate::faults::Fault;
 use crate::sources::Place;
 
@@ -30,9 +29,9 @@ pub(crate) enum Style {
     Faulted,
 }
 
-/// What the demo does by a call, in the words of its panel. `{provider}` is filled in.
+/// The texts of the demo's panel about a call. `{provider}` is filled in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CallWords {
+pub(crate) struct PanelTexts {
     /// The line about the time before the call.
     pub(crate) before: Option<(Place, &'static str)>,
     /// The beginning of the line about a refusal.
@@ -44,7 +43,7 @@ pub(crate) struct CallWords {
     pub(crate) gives_up: Option<Place>,
 }
 
-/// Declares the calls, each with its operation, the sentence about its request, and the words
+/// Declares the calls, each with its operation, the sentence about its request, and the texts
 /// of the demo's panel.
 macro_rules! operations {
     ($($call:ident = $operation:literal, $sentence:literal
@@ -68,10 +67,10 @@ macro_rules! operations {
                 }
             }
 
-            /// The words of the demo's panel; `None` if it tells nothing of the call.
-            pub(crate) fn words(self) -> Option<CallWords> {
+            /// The texts of the demo's panel; `None` if it tells nothing of the call.
+            pub(crate) fn panel_texts(self) -> Option<PanelTexts> {
                 match self {
-                    $(Self::$call => call_words(
+                    $(Self::$call => panel_texts_of(
                         &[$((Place::$place, $before))?],
                         &[$($refused, $lost, $then)?],
                         &[$(Place::$once)?],
@@ -83,16 +82,16 @@ macro_rules! operations {
     };
 }
 
-/// The words of a row, from those of its parts that it has.
-fn call_words(
+/// The texts of a row, from those of its parts that it has.
+fn panel_texts_of(
     before: &[(Place, &'static str)],
     texts: &[&'static str],
     gives_up: &[Place],
-) -> Option<CallWords> {
+) -> Option<PanelTexts> {
     let [refused, lost, after_loss] = *texts else {
         return None;
     };
-    Some(CallWords {
+    Some(PanelTexts {
         before: before.first().copied(),
         refused,
         lost,
@@ -154,9 +153,9 @@ operations! {
         "The broker exchanges the provider’s code for proof of who signed in.";
 }
 
-/// What a fact is called in the diagram, in a sentence and in the demo's panel.
+/// The texts about a fact: in the diagram, in a sentence and in the demo's panel.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Telling {
+pub(crate) struct Labels {
     /// The label of its arrow, after the status of an answer; empty for the status alone.
     pub(crate) label: &'static str,
     pub(crate) style: Style,
@@ -167,7 +166,7 @@ pub(crate) struct Telling {
     pub(crate) panel: Option<(Place, &'static str)>,
 }
 
-/// Declares the facts, each with how it is told.
+/// Declares the facts, each with its texts.
 macro_rules! facts {
     ($($fact:ident = $label:literal, $style:ident, $sentence:literal
         $(, $place:ident: $panel:literal)?;)+) => {
@@ -177,9 +176,9 @@ macro_rules! facts {
         pub(crate) enum Fact { $($fact),+ }
 
         impl Fact {
-            pub(crate) fn telling(self) -> Telling {
+            pub(crate) fn labels(self) -> Labels {
                 match self {
-                    $(Self::$fact => Telling {
+                    $(Self::$fact => Labels {
                         label: $label,
                         style: Style::$style,
                         sentence: $sentence,
@@ -269,147 +268,6 @@ facts! {
 
     FaultInjected = "Fault injected", Faulted, "A fault has struck the call.";
     Resent = "is sent again", Faulted, "The client sends the same call again.";
-}
-
-/// The recorded answers behind the events, as far as they are kept, by the `X-Request-Id` of
-/// their exchange.
-pub(crate) trait Answers {
-    /// A JSON body, masked.
-    fn body(&self, request_id: &str) -> Option<Value>;
-
-    /// Whether a redirect leads to the provider.
-    fn leads_to_provider(&self, _request_id: &str) -> Option<bool> {
-        None
-    }
-
-    /// Whether a fault holds the answer at this moment.
-    fn is_held(&self, _request_id: &str) -> bool {
-        false
-    }
-
-    /// The time until the broker had answered.
-    fn took(&self, _request_id: &str) -> Option<Duration> {
-        None
-    }
-}
-
-impl Answers for EventLog {
-    fn body(&self, request_id: &str) -> Option<Value> {
-        self.answer_body(request_id)
-    }
-}
-
-#[cfg(test)]
-impl<F: Fn(&str) -> Option<Value>> Answers for F {
-    fn body(&self, request_id: &str) -> Option<Value> {
-        self(request_id)
-    }
-}
-
-/// The fact that an event shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Meaning {
-    pub(crate) fact: Fact,
-    /// The name of the user, the error, or the lifetime that the answer tells.
-    pub(crate) subject: Option<String>,
-}
-
-/// The fact that `event` shows.
-pub(crate) fn meaning(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
-    let plain = |fact| Meaning {
-        fact,
-        subject: None,
-    };
-    match (event.source, event.status) {
-        (EventSource::Proxy, _) if event.resend => plain(Fact::Resent),
-        (EventSource::Proxy, _) => plain(Fact::FaultInjected),
-        (_, None) if event.to != "broker" => plain(Fact::ProviderSilent),
-        (_, Some(..400)) if event.to != "broker" => plain(Fact::ProviderAnswered),
-        _ if event.to != "broker" => plain(Fact::ProviderRefused),
-        (_, Some(303)) if event.from == "browser" => plain(redirect(event, answers)),
-        (_, Some(200)) => answered(event, answers),
-        (_, Some(400..)) => plain(Fact::Refused),
-        _ => plain(Fact::Answered),
-    }
-}
-
-/// The meaning of a redirect. Its target follows from the exchange if that is kept, and from
-/// the event otherwise.
-fn redirect(event: &LoggedEvent, answers: &dyn Answers) -> Fact {
-    let guess = !event.is_return() && event.rule.is_none();
-    let leads_to_provider = answers.leads_to_provider(&event.request_id);
-    match (leads_to_provider.unwrap_or(guess), Call::of(event)) {
-        (true, Call::Confirm) => Fact::Confirmed,
-        (true, Call::Authorize) => Fact::Authorized,
-        (true, _) => Fact::SentToProvider,
-        (false, Call::Cancel) => Fact::Cancelled,
-        (false, Call::Return | Call::ConfirmReturn) => match event.rule {
-            Some(_) => Fact::FailedThere,
-            None if event.has_step(Step::CodeIssued) => Fact::CameBackWithCode,
-            None => Fact::CameBack,
-        },
-        (false, _) => Fact::SentBack,
-    }
-}
-
-/// The meaning of an answer with status 200.
-fn answered(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
-    let body = || answers.body(&event.request_id).unwrap_or_default();
-    let lifetime = |body: Value| {
-        let seconds = body["expires_in"].as_u64();
-        seconds.map(|seconds| format!("valid for {seconds} s"))
-    };
-    let (fact, subject) = match Call::of(event) {
-        Call::StartLogin => (Fact::Registered, lifetime(body())),
-        Call::Visit => (Fact::Asked, None),
-        Call::Return => (Fact::AskedOnReturn, None),
-        Call::ReadResult => result(event, &body()),
-        Call::Redeem => (Fact::TokenIssued, lifetime(body())),
-        Call::ReadProfile => (Fact::ProfileRead, user(&body())),
-        Call::Revoke => (Fact::TokenRevoked, None),
-        _ => (Fact::Answered, None),
-    };
-    Meaning { fact, subject }
-}
-
-fn result(event: &LoggedEvent, body: &Value) -> (Fact, Option<String>) {
-    match body["status"].as_str() {
-        Some("succeeded") => {
-            let user = user(&body["profile"]).unwrap_or_else(|| "a user".to_owned());
-            (Fact::SignedIn, Some(user))
-        }
-        Some("failed") => (Fact::Failed, body["error"].as_str().map(str::to_owned)),
-        None if event.committed => (Fact::ResultRead, None),
-        _ => (Fact::Pending, None),
-    }
-}
-
-/// The text by which a reader knows the user of a profile. Only the subject is never null.
-fn user(profile: &Value) -> Option<String> {
-    let fields = ["name", "username", "email", "providerSubject"];
-    let known = fields.into_iter().find_map(|field| profile[field].as_str());
-    known.map(str::to_owned)
-}
-
-impl Meaning {
-    /// The end of the login that its answer tells the app.
-    pub(crate) fn outcome(&self) -> Option<Outcome<'_>> {
-        let subject = self.subject.as_deref()?;
-        match self.fact {
-            Fact::SignedIn | Fact::ProfileRead => Some(Outcome::SignedIn(subject)),
-            Fact::Failed => Some(Outcome::Failed(subject)),
-            _ => None,
-        }
-    }
-}
-
-/// The end of a login, as its app learns it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome<'m> {
-    /// The user with this name, or another text that identifies them, signed in.
-    SignedIn(&'m str),
-    /// The login failed with this error.
-    Failed(&'m str),
 }
 
 impl Fact {

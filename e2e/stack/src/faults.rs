@@ -110,6 +110,12 @@ impl Fault {
         self.effect() == Effect::HeldCall || self.delivers_answer()
     }
 
+    /// Whether the broker's answer never arrives, however long a client waits for it; another
+    /// one may.
+    pub(crate) fn replaces_answer(self) -> bool {
+        matches!(self.effect(), Effect::Replaced | Effect::Endless)
+    }
+
     /// Whether a client that waits gets the broker's whole answer to a call that it has seen.
     pub(crate) fn delivers_answer(self) -> bool {
         matches!(self.effect(), Effect::Late | Effect::Slow)

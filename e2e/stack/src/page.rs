@@ -1,4 +1,4 @@
-//! What the pages of the control address have in common: their header, with the way to the
+//! The frame of the pages of the control address: their header, with the way to the
 //! other pages and to the other sandboxes, and how they are answered.
 
 use askama::Template;

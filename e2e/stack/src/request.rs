@@ -1,5 +1,5 @@
-//! What the handlers of the control address take of a request: its JSON body, or the page that
-//! its form is on.
+//! The parts of a request to the control address: its JSON body, or the page that its form is
+//! on.
 
 use rocket::Request;
 use rocket::data::{self, Data, FromData, ToByteUnit as _};

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::page::Panel;
 use super::story::{Source, Story};
 use crate::event_log::LoggedEvent;
-use crate::facts::{LoginFlow, Outcome, meaning};
+use crate::facts::LoginFlow;
+use crate::facts::meaning::{Outcome, meaning};
 use crate::proxy::ProxyState;
 
 /// A page of the demo.

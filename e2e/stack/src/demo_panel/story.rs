@@ -7,7 +7,8 @@ use contract::LoginLifetime;
 
 use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::facts::{Answers, Call, CallWords, Fact, LoginFlow, Meaning, meaning};
+use crate::facts::meaning::{Answers, Meaning, meaning};
+use crate::facts::{Call, Fact, LoginFlow, PanelTexts};
 use crate::labels;
 use crate::sources::Place;
 
@@ -133,7 +134,7 @@ impl Story {
             let text = "We revoked the token.".to_owned();
             return self.say(Tone::Plain, Place::RevokeToken, arrow("request"), text);
         }
-        let Some((kind, words)) = kind.and_then(|kind| Some((kind, kind.words()?))) else {
+        let Some((kind, texts)) = kind.and_then(|kind| Some((kind, kind.panel_texts()?))) else {
             return;
         };
         match kind {
@@ -141,7 +142,7 @@ impl Story {
             Call::Return | Call::ConfirmReturn => self.is_at_provider = None,
             _ => {}
         }
-        if let Some((place, text)) = words.before {
+        if let Some((place, text)) = texts.before {
             self.say(Tone::Plain, place, arrow("request"), text.to_owned());
         } else if kind == Call::Redeem {
             self.add_consumed_state();
@@ -151,13 +152,13 @@ impl Story {
         match delivered.map(|event| (event, meaning(event, source.answers))) {
             None => {
                 let has_committed = answered.is_some_and(|event| event.committed);
-                self.add_loss(call, &words, has_committed, arrow("answer"));
+                self.add_loss(call, &texts, has_committed, arrow("answer"));
             }
             Some((event, meaning)) if meaning.fact == Fact::FailedThere => {
                 self.add_failure_there(event, arrow("answer"));
             }
             Some((event, meaning)) if is_refused(event) && meaning.fact != Fact::Cancelled => {
-                self.add_refusal(event, words.refused, arrow("answer"));
+                self.add_refusal(event, texts.refused, arrow("answer"));
                 if matches!(kind, Call::Return | Call::ConfirmReturn) {
                     self.open_since = None;
                 }
@@ -182,7 +183,7 @@ impl Story {
         arrow: &dyn Fn(&'static str) -> Option<String>,
     ) {
         let fact = meaning.fact;
-        if let Some((place, text)) = fact.telling().panel {
+        if let Some((place, text)) = fact.labels().panel {
             let (tone, half) = match fact {
                 Fact::Failed | Fact::Cancelled => (Tone::Bad, "answer"),
                 Fact::Authorized => (Tone::Plain, "request"),
@@ -197,7 +198,9 @@ impl Story {
             let text = text.replace("{seconds}", &seconds);
             let text = match &meaning.subject {
                 Some(subject) => text.replace("{subject}", subject),
-                None => text.replace(" of {subject}", ""),
+                None => text
+                    .replace(" of {subject}", "")
+                    .replace("{subject}", "the login failed"),
             };
             self.say(tone, place, arrow(half), text);
         }
@@ -260,7 +263,7 @@ impl Story {
     fn add_loss(
         &mut self,
         call: &CallEvents<'_>,
-        words: &CallWords,
+        texts: &PanelTexts,
         has_committed: bool,
         arrow: Option<String>,
     ) {
@@ -268,12 +271,12 @@ impl Story {
             Some(fault) => format!(" (fault injected: {})", fault.name()),
             None => String::new(),
         };
-        let end = words.after_loss;
-        let lost = self.named(words.lost);
+        let end = texts.after_loss;
+        let lost = self.named(texts.lost);
         let text = format!("{lost}, and the answer did not arrive{fault}. {end}");
         let text = text.trim_end().to_owned();
         self.say(Tone::Faulted, Place::CallLost, arrow.clone(), text);
-        if let Some(place) = words.gives_up {
+        if let Some(place) = texts.gives_up {
             let had = match has_committed {
                 true => "here it had, so a second call would have been refused with 400",
                 false => "here it had not",

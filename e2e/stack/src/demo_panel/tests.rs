@@ -4,7 +4,8 @@
 use super::page::{self, Panel};
 use super::story::{Line, Source, Story};
 use crate::event_log::tests::{Login, events, logins};
-use crate::facts::{Answers, LoginFlow};
+use crate::facts::LoginFlow;
+use crate::facts::meaning::Answers;
 
 const STARTED: &str = "start consumer POST /v1/login/session 200 +opened\n";
 

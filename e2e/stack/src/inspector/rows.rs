@@ -136,20 +136,20 @@ impl Note {
             "The broker had stored nothing.".to_owned()
         };
         let why = event.why.map(labels::sentence);
-        let telling = Fact::FaultInjected.telling();
+        let texts = Fact::FaultInjected.labels();
         let fault = event.fault.unwrap_or_default();
         Self {
             sentences: why.into_iter().chain([committed]).collect(),
-            ..Self::plain(telling.style, format!("⚡ {}: {fault}", telling.label))
+            ..Self::plain(texts.style, format!("⚡ {}: {fault}", texts.label))
         }
     }
 
     pub(super) fn of_resend(event: &LoggedEvent) -> Self {
-        let telling = Fact::Resent.telling();
-        let title = format!("↻ {} {}", event.operation, telling.label);
+        let texts = Fact::Resent.labels();
+        let title = format!("↻ {} {}", event.operation, texts.label);
         Self {
             sentences: event.why.map(labels::sentence).into_iter().collect(),
-            ..Self::plain(telling.style, title)
+            ..Self::plain(texts.style, title)
         }
     }
 

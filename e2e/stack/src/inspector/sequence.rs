@@ -13,7 +13,9 @@ use contract::LoginLifetime;
 use super::rows::{Arrow, Note, Participant, Row};
 use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::facts::{self, Answers, Call, Fact, Meaning, Style, meaning};
+use crate::facts::meaning::{Answers, Meaning, meaning};
+use crate::facts::{self, Call, Fact, Style};
+use crate::faults::Fault;
 use crate::labels;
 
 /// The time between two calls from which on a pause is drawn.
@@ -194,13 +196,11 @@ impl SequenceBuilder<'_> {
             exchange: provider_exchange_id(event),
             ..Arrow::plain(id("request"), Broker, Provider, &event.operation)
         };
-        let telling = meaning(event, self.answers).fact.telling();
-        let label = event
-            .status
-            .map_or(telling.label.to_owned(), labels::status);
+        let texts = meaning(event, self.answers).fact.labels();
+        let label = event.status.map_or(texts.label.to_owned(), labels::status);
         let answer = Arrow {
-            sentence: telling.sentence,
-            style: telling.style,
+            sentence: texts.sentence,
+            style: texts.style,
             arrives: event.status.is_some(),
             took: event.took_ms.map(Duration::from_millis),
             exchange: provider_exchange_id(event),
@@ -210,9 +210,9 @@ impl SequenceBuilder<'_> {
     }
 
     fn add_answer(&mut self, call: &CallEvents, event: &LoggedEvent, meaning: &Meaning) {
-        let telling = meaning.fact.telling();
+        let texts = meaning.fact.labels();
         let status = event.status.map(labels::status).unwrap_or_default();
-        let label = match (telling.label, event.status) {
+        let label = match (texts.label, event.status) {
             ("", _) | (_, None) => status,
             (label, Some(status)) => format!("{status} {label}"),
         };
@@ -227,7 +227,10 @@ impl SequenceBuilder<'_> {
         self.rows.push(Row::Arrow(Arrow {
             detail: meaning.subject.clone(),
             sentence: match arrives && !is_held {
-                true => telling.sentence,
+                true if fault.is_some_and(Fault::replaces_answer) => {
+                    "Another answer arrives in the place of the broker’s."
+                }
+                true => texts.sentence,
                 false if is_held => "The broker has answered, and a fault holds the answer back.",
                 false => {
                     "The broker answers, but the answer never arrives. The caller can’t know what happened."
@@ -236,7 +239,7 @@ impl SequenceBuilder<'_> {
             style: match (call.faulted, &note) {
                 (Some(_), _) => Style::Faulted,
                 (None, Some(note)) => note.style,
-                (None, None) => telling.style,
+                (None, None) => texts.style,
             },
             arrives: arrives && !is_held,
             took: self.answers.took(&event.request_id),
@@ -269,12 +272,12 @@ impl SequenceBuilder<'_> {
         to: Participant,
         fact: Fact,
     ) {
-        let telling = fact.telling();
+        let texts = fact.labels();
         let id = format!("{}-{suffix}", call.id());
         self.rows.push(Row::Arrow(Arrow {
-            sentence: telling.sentence,
-            style: telling.style,
-            ..Arrow::plain(id, from, to, telling.label)
+            sentence: texts.sentence,
+            style: texts.style,
+            ..Arrow::plain(id, from, to, texts.label)
         }));
     }
 }

@@ -10,7 +10,7 @@ use super::exchange_view::ExchangeView;
 use super::rows::{Note, Row};
 use super::sequence;
 use crate::event_log::LoggedEvent;
-use crate::facts::Answers;
+use crate::facts::meaning::Answers;
 use crate::labels;
 use crate::login_status::{self, LoginStatus};
 use crate::runtime::StackRuntime;

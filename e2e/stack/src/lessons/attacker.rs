@@ -12,7 +12,8 @@ use reqwest::{Certificate, Client, Method, Response, redirect, retry};
 use super::progress::LessonEvent;
 use crate::attacks::Attack;
 use crate::control_error::ControlError;
-use crate::facts::{Fact, LoginFlow, Outcome};
+use crate::facts::meaning::Outcome;
+use crate::facts::{Fact, LoginFlow};
 use crate::labels;
 use crate::runtime::StackRuntime;
 

@@ -84,7 +84,7 @@ pub(crate) enum Action {
 
 /// The condition under which a step is done.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Tick {
     /// The stack is prepared, or the next step shows that it was.
     Prepared { prepared: Preparation },
@@ -108,7 +108,7 @@ pub(crate) enum Preparation {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    pub(crate) fact: Fact,
+    pub(crate) fact: Option<Fact>,
     /// Whether an event of any login counts, after the step before it.
     #[serde(default)]
     pub(crate) any_login: bool,

@@ -8,7 +8,8 @@ use broker::relay::RelayGuard;
 
 use super::lesson::{Condition, Lesson, Preparation, Scope, Tick};
 use crate::event_log::{EventLog, LoggedEvent};
-use crate::facts::{Answers, Call, Fact, Meaning, Outcome, meaning};
+use crate::facts::meaning::{Answers, Meaning, Outcome, meaning};
+use crate::facts::{Call, Fact};
 use crate::faults::ArmedFault;
 
 /// The place in the event log at which a student began a lesson: `?run=…&since=…`.
@@ -125,10 +126,10 @@ pub(super) fn lesson_events<'e>(
 impl LessonEvent<'_> {
     fn shows(&self, condition: &Condition) -> bool {
         let Self { event, meaning, .. } = self;
-        let has_fact = match condition.fact {
+        let has_fact = condition.fact.is_none_or(|fact| match fact {
             Fact::SignedIn => matches!(meaning.outcome(), Some(Outcome::SignedIn(_))),
             fact => meaning.fact == fact,
-        };
+        });
         let rule = condition.rule.as_ref().map(|it| it.0.id());
         let fault = condition.fault.as_deref();
         has_fact
@@ -199,6 +200,86 @@ impl Done<'_, '_> {
     }
 }
 
+/// The events from which a lesson is ticked.
+struct LessonScope<'f, 'e> {
+    scope: Scope,
+    events: &'f [LessonEvent<'e>],
+    /// The login that counts, if one does alone.
+    login: Option<&'e str>,
+}
+
+impl<'f, 'e> LessonScope<'f, 'e> {
+    fn counts(&self, it: &LessonEvent<'_>) -> bool {
+        match self.scope {
+            Scope::OneLogin => it.event.login.as_deref() == self.login,
+            Scope::Logins(most) => it.nth <= most,
+            Scope::Attacks => it.is_attack,
+        }
+    }
+
+    /// The first event after `last` that ticks a step.
+    fn find(&self, tick: &Tick, last: Option<&LessonEvent<'_>>) -> Option<&'f LessonEvent<'e>> {
+        match tick {
+            Tick::Event(condition) => self.events.iter().find(|it| {
+                last.is_none_or(|last| it.event.seq > last.event.seq)
+                    && (condition.any_login || self.counts(it))
+                    && it.shows(condition)
+            }),
+            Tick::Prepared { .. } => None,
+        }
+    }
+
+    /// The steps, and the event of the last one that an event has ticked.
+    fn steps(
+        &self,
+        lesson: &Lesson,
+        stack: &StackState,
+    ) -> (Vec<Done<'f, 'e>>, Option<&'f LessonEvent<'e>>) {
+        let mut last = None;
+        let mut steps: Vec<Done> = Vec::new();
+        for (index, step) in lesson.steps.iter().enumerate() {
+            let next = lesson.steps.get(index + 1).map(|next| &next.tick);
+            let done = match &step.tick {
+                // Nothing counts before the steps above it.
+                _ if steps.last().is_some_and(|done| !done.is_done()) => Done::No,
+                Tick::Prepared { prepared } => {
+                    let next = next.filter(|next| is_own(next));
+                    let is_shown = next.is_some_and(|next| self.find(next, last).is_some());
+                    match is_shown || stack.is(prepared, last.map(|last| last.event.at)) {
+                        true => Done::Yes,
+                        false => Done::No,
+                    }
+                }
+                tick => self.find(tick, last).map_or(Done::No, Done::By),
+            };
+            if let Done::By(event) = done {
+                last = Some(event);
+            }
+            steps.push(done);
+        }
+        (steps, last)
+    }
+
+    /// The step at `missing`, which is the first that is not done, and a later one that
+    /// happened before it; both from 1.
+    fn out_of_order(
+        &self,
+        lesson: &Lesson,
+        missing: usize,
+        last: Option<&LessonEvent<'_>>,
+    ) -> Option<(usize, usize)> {
+        let mut later = (missing + 1)..lesson.steps.len();
+        let is_early = |tick: &Tick| is_own(tick) && self.find(tick, last).is_some();
+        let early = later.find(|index| is_early(&lesson.steps[*index].tick))?;
+        Some((missing + 1, early + 1))
+    }
+}
+
+/// Whether only events of the login that counts tick a step.
+fn is_own(tick: &Tick) -> bool {
+    !matches!(tick, Tick::Event(it) if it.any_login)
+}
+
 impl<'f, 'e> Progress<'f, 'e> {
     /// The progress by `events`, in which the `logins` started. `chosen` is the login that
     /// the student chose, if the lesson is about one.
@@ -228,59 +309,18 @@ impl<'f, 'e> Progress<'f, 'e> {
         login: Option<&'e str>,
         stack: &StackState,
     ) -> Self {
-        let counts = |it: &LessonEvent<'_>| match lesson.scope {
-            Scope::OneLogin => it.event.login.as_deref() == login,
-            Scope::Logins(most) => it.nth <= most,
-            Scope::Attacks => it.is_attack,
+        let scope = LessonScope {
+            scope: lesson.scope,
+            events,
+            login,
         };
-        // The event of the last step that one has ticked.
-        let mut last: Option<&LessonEvent<'_>> = None;
-        let find = |tick: &Tick, last: Option<&LessonEvent<'_>>| match tick {
-            Tick::Event(condition) => events.iter().find(|it| {
-                last.is_none_or(|last| it.event.seq > last.event.seq)
-                    && (condition.any_login || counts(it))
-                    && it.shows(condition)
-            }),
-            Tick::Prepared { .. } => None,
-        };
-        let own = |tick: &&Tick| !matches!(tick, Tick::Event(it) if it.any_login);
-        let mut steps: Vec<Done> = Vec::new();
-        for (index, step) in lesson.steps.iter().enumerate() {
-            let next = lesson.steps.get(index + 1).map(|next| &next.tick);
-            let done = match &step.tick {
-                // Nothing counts before the steps above it.
-                _ if steps.last().is_some_and(|done| !done.is_done()) => Done::No,
-                Tick::Prepared { prepared } => {
-                    let is_shown = next.filter(own).and_then(|next| find(next, last));
-                    let last_at = last.map(|last| last.event.at);
-                    match is_shown.is_some() || stack.is(prepared, last_at) {
-                        true => Done::Yes,
-                        false => Done::No,
-                    }
-                }
-                tick => match find(tick, last) {
-                    Some(event) => {
-                        last = Some(event);
-                        Done::By(event)
-                    }
-                    None => Done::No,
-                },
-            };
-            steps.push(done);
-        }
-        // A later step that happened before the first one that is not done.
+        let (steps, last) = scope.steps(lesson, stack);
         let missing = steps.iter().position(|done| !done.is_done());
-        let out_of_order = missing.and_then(|missing| {
-            let mut later = (missing + 1)..lesson.steps.len();
-            let is_early = |tick: &Tick| own(&tick) && find(tick, last).is_some();
-            let early = later.find(|index| is_early(&lesson.steps[*index].tick))?;
-            Some((missing + 1, early + 1))
-        });
         let missed = lesson.missed.as_ref().filter(|_| missing.is_some());
-        let mut scope = events.iter().filter(|it| counts(it));
+        let mut own = events.iter().filter(|it| scope.counts(it));
         Self {
-            out_of_order,
-            is_missed: missed.is_some_and(|missed| scope.any(|it| it.shows(&missed.shows))),
+            out_of_order: missing.and_then(|missing| scope.out_of_order(lesson, missing, last)),
+            is_missed: missed.is_some_and(|missed| own.any(|it| it.shows(&missed.shows))),
             steps,
             login,
         }

@@ -4,7 +4,7 @@
 use broker::relay::RelayGuard;
 use serde_json::{Value, json};
 
-use super::lesson::{LESSONS, Lesson, Preparation};
+use super::lesson::{LESSONS, Lesson, Preparation, Tick};
 use super::progress::{Beginning, Done, LessonRun, Progress, StackState, lesson_events};
 use super::step_view::{Piece, pieces};
 use crate::event_log::EventLog;
@@ -143,6 +143,16 @@ fn each_lesson_is_ticked_step_by_step() {
                 "{lesson}, {part}"
             );
         }
+    }
+}
+
+#[test]
+fn a_tick_has_no_word_that_nothing_reads() {
+    let prepared = r#"prepared = { advance = { seconds = 600 } }"#;
+    assert!(toml::from_str::<Tick>(prepared).is_ok());
+    for more in ["fact = \"failed\"", "rules = \"result.once\""] {
+        let tick = format!("{prepared}\n{more}");
+        assert!(toml::from_str::<Tick>(&tick).is_err(), "{tick}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the control address of a sandbox has of its own: it records its calls, because the end
+//! The fairing of the control address of a sandbox: it records its calls, because the end
 //! of the sandbox is counted from the end of the last one, and it refers to the stack for more
 //! sandboxes.
 

@@ -1,4 +1,4 @@
-//! What the stack adds to the demo's pages, and the source that it points at.
+//! The panel that the stack adds to the demo's pages, and the source that it points at.
 
 use reqwest::Method;
 use serde_json::json;

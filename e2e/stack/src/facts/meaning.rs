@@ -1,0 +1,151 @@
+//! The meaning of each message of a login, decided once from its event and from the recorded
+//! answer behind it.
+
+use std::time::Duration;
+
+use broker::audit::Step;
+use serde_json::Value;
+
+use super::{Call, Fact};
+use crate::event_log::{EventLog, EventSource, LoggedEvent};
+
+/// The recorded answers behind the events, as far as they are kept, by the `X-Request-Id` of
+/// their exchange.
+pub(crate) trait Answers {
+    /// A JSON body, masked.
+    fn body(&self, request_id: &str) -> Option<Value>;
+
+    /// Whether a redirect leads to the provider.
+    fn leads_to_provider(&self, _request_id: &str) -> Option<bool> {
+        None
+    }
+
+    /// Whether a fault holds the answer at this moment.
+    fn is_held(&self, _request_id: &str) -> bool {
+        false
+    }
+
+    /// The time until the broker had answered.
+    fn took(&self, _request_id: &str) -> Option<Duration> {
+        None
+    }
+}
+
+impl Answers for EventLog {
+    fn body(&self, request_id: &str) -> Option<Value> {
+        self.answer_body(request_id)
+    }
+}
+
+#[cfg(test)]
+impl<F: Fn(&str) -> Option<Value>> Answers for F {
+    fn body(&self, request_id: &str) -> Option<Value> {
+        self(request_id)
+    }
+}
+
+/// The fact that an event shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    pub(crate) fact: Fact,
+    /// The name of the user, the error, or the lifetime that the answer tells.
+    pub(crate) subject: Option<String>,
+}
+
+/// The fact that `event` shows.
+pub(crate) fn meaning(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
+    let plain = |fact| Meaning {
+        fact,
+        subject: None,
+    };
+    match (event.source, event.status) {
+        (EventSource::Proxy, _) if event.resend => plain(Fact::Resent),
+        (EventSource::Proxy, _) => plain(Fact::FaultInjected),
+        (_, None) if event.to != "broker" => plain(Fact::ProviderSilent),
+        (_, Some(..400)) if event.to != "broker" => plain(Fact::ProviderAnswered),
+        _ if event.to != "broker" => plain(Fact::ProviderRefused),
+        (_, Some(303)) if event.from == "browser" => plain(redirect(event, answers)),
+        (_, Some(200)) => answered(event, answers),
+        (_, Some(400..)) => plain(Fact::Refused),
+        _ => plain(Fact::Answered),
+    }
+}
+
+/// The meaning of a redirect. Its target follows from the exchange if that is kept, and from
+/// the event otherwise.
+fn redirect(event: &LoggedEvent, answers: &dyn Answers) -> Fact {
+    let guess = !event.is_return() && event.rule.is_none();
+    let leads_to_provider = answers.leads_to_provider(&event.request_id);
+    match (leads_to_provider.unwrap_or(guess), Call::of(event)) {
+        (true, Call::Confirm) => Fact::Confirmed,
+        (true, Call::Authorize) => Fact::Authorized,
+        (true, _) => Fact::SentToProvider,
+        (false, Call::Cancel) => Fact::Cancelled,
+        (false, Call::Return | Call::ConfirmReturn) => match event.rule {
+            Some(_) => Fact::FailedThere,
+            None if event.has_step(Step::CodeIssued) => Fact::CameBackWithCode,
+            None => Fact::CameBack,
+        },
+        (false, _) => Fact::SentBack,
+    }
+}
+
+/// The meaning of an answer with status 200.
+fn answered(event: &LoggedEvent, answers: &dyn Answers) -> Meaning {
+    let body = || answers.body(&event.request_id).unwrap_or_default();
+    let lifetime = |body: Value| {
+        let seconds = body["expires_in"].as_u64();
+        seconds.map(|seconds| format!("valid for {seconds} s"))
+    };
+    let (fact, subject) = match Call::of(event) {
+        Call::StartLogin => (Fact::Registered, lifetime(body())),
+        Call::Visit => (Fact::Asked, None),
+        Call::Return => (Fact::AskedOnReturn, None),
+        Call::ReadResult => result(event, &body()),
+        Call::Redeem => (Fact::TokenIssued, lifetime(body())),
+        Call::ReadProfile => (Fact::ProfileRead, user(&body())),
+        Call::Revoke => (Fact::TokenRevoked, None),
+        _ => (Fact::Answered, None),
+    };
+    Meaning { fact, subject }
+}
+
+fn result(event: &LoggedEvent, body: &Value) -> (Fact, Option<String>) {
+    match body["status"].as_str() {
+        Some("succeeded") => {
+            let user = user(&body["profile"]).unwrap_or_else(|| "a user".to_owned());
+            (Fact::SignedIn, Some(user))
+        }
+        Some("failed") => (Fact::Failed, body["error"].as_str().map(str::to_owned)),
+        None if event.committed => (Fact::ResultRead, None),
+        _ => (Fact::Pending, None),
+    }
+}
+
+/// The text by which a reader knows the user of a profile. Only the subject is never null.
+fn user(profile: &Value) -> Option<String> {
+    let fields = ["name", "username", "email", "providerSubject"];
+    let known = fields.into_iter().find_map(|field| profile[field].as_str());
+    known.map(str::to_owned)
+}
+
+impl Meaning {
+    /// The end of the login that its answer tells the app.
+    pub(crate) fn outcome(&self) -> Option<Outcome<'_>> {
+        let subject = self.subject.as_deref()?;
+        match self.fact {
+            Fact::SignedIn | Fact::ProfileRead => Some(Outcome::SignedIn(subject)),
+            Fact::Failed => Some(Outcome::Failed(subject)),
+            _ => None,
+        }
+    }
+}
+
+/// The end of a login, as its app learns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome<'m> {
+    /// The user with this name, or another text that identifies them, signed in.
+    SignedIn(&'m str),
+    /// The login failed with this error.
+    Failed(&'m str),
+}
