@@ -1,10 +1,12 @@
 //! The calls of a consumer's backend: raw JSON with the credentials of one project. The
 //! caller sends them, by its own client, to any broker.
 
+use std::fmt;
+
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::secret::challenge;
+use crate::random::challenge;
 use crate::url::encode;
 
 /// The backend of one project.
@@ -19,7 +21,7 @@ pub struct Backend {
 }
 
 /// A call of a broker.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Call {
     /// The method.
     pub method: Method,
@@ -32,7 +34,7 @@ pub struct Call {
 }
 
 /// The secrets that a consumer keeps of a legacy login.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LegacyLogin {
     /// The state that comes back in the callback.
     pub state: String,
@@ -85,6 +87,13 @@ impl Backend {
             body: Some(body),
             token: None,
         }
+    }
+}
+
+/// Without its secrets.
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Call({} {})", self.method, self.path)
     }
 }
 

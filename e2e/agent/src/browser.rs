@@ -19,12 +19,11 @@ use reqwest::header::HeaderMap;
 use url::Url;
 
 use crate::http::{self, HttpError};
+use document::MAX_PAGE_BYTES;
 
-pub use cookies::{Cookie, CookieJar, CookieRequest, SameSite};
-pub use document::MAX_PAGE_BYTES;
-pub use form::{Button, Control, Form, Link};
+pub use cookies::{Cookie, CookieJar, SameSite};
+pub use form::{Button, Clickable, Form, Link};
 pub use page::Page;
-pub use site::Relation;
 pub use visit::Visit;
 
 /// The length of a chain of redirects that browsers follow.

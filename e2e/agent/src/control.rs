@@ -41,7 +41,7 @@ pub struct Upstreams {
 }
 
 /// A project with its secret.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Project {
     /// The id.
     pub client_id: String,
@@ -272,9 +272,10 @@ impl Control {
     fn refused(&self, path: &str, answer: &http::Response) -> ControlError {
         let body = answer.json();
         let message = body["message"].as_str().or(body["error"].as_str());
+        let message = message.map(|it| format!(" {it}"));
         let status = StatusCode::from_u16(answer.status).unwrap_or_default();
         ControlError(format!(
-            "the control address {} answered {path} with {status} {}",
+            "the control address {} answered {path} with {status}{}",
             self.url,
             message.unwrap_or_default()
         ))

@@ -4,8 +4,8 @@ use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, LOCATION, SET_COOKIE};
-use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{Client, ClientBuilder, RequestBuilder};
 use serde_json::Value;
 use url::Url;
 
@@ -75,21 +75,12 @@ impl Http {
         })
     }
 
-    /// The time for one response.
-    pub fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// A request that [`send`] sends.
+    /// The client for requests to `url`, which [`send`] sends.
     ///
     /// # Errors
     ///
     /// If no client can be made that speaks TLS.
-    pub fn request(&self, method: Method, url: &str) -> Result<RequestBuilder, String> {
-        Ok(self.client_for(url)?.request(method, url))
-    }
-
-    fn client_for(&self, url: &str) -> Result<&Client, String> {
+    pub fn client_for(&self, url: &str) -> Result<&Client, String> {
         if url.starts_with("http:") {
             return Ok(&self.plain);
         }
@@ -159,13 +150,6 @@ impl Response {
     /// The address of a redirect, as it was written.
     pub fn location(&self) -> Option<String> {
         self.header(LOCATION.as_str())
-    }
-
-    /// Every `Set-Cookie` header.
-    pub fn set_cookies(&self) -> Vec<String> {
-        let all = self.headers.get_all(SET_COOKIE).iter();
-        all.map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
-            .collect()
     }
 
     /// The body as text; what is no UTF-8 is replaced.

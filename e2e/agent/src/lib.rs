@@ -1,5 +1,5 @@
-//! What signs users in from outside: a browser, a consumer's backend, a client of the
-//! stack's control address. It speaks raw HTTP and JSON.
+//! A browser, a consumer's backend and a client of the control address, over raw HTTP and
+//! JSON.
 //!
 //! | module | contents |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`control`] | the control address of the stack |
 //! | [`http`] | one bounded request at a time, sent once |
 //! | [`program`] | a program that is started, awaited and ended |
-//! | [`secret`] | random values, and the PKCE challenge |
+//! | [`random`] | random values, and digests such as the PKCE challenge |
 //! | [`url`] | the parts of addresses |
 //! | [`time`] | real time, for what no clock of a test moves |
 //!
@@ -26,6 +26,6 @@ pub mod browser;
 pub mod control;
 pub mod http;
 pub mod program;
-pub mod secret;
+pub mod random;
 pub mod time;
 pub mod url;

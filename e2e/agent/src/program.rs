@@ -28,7 +28,7 @@ pub struct Program {
     /// Its standard input, if that is a pipe: it stays open until the end.
     input: Option<ChildStdin>,
     /// Its standard error, if that is a pipe, until it is taken.
-    pub errors: Option<ChildStderr>,
+    errors: Option<ChildStderr>,
     group: Option<Pid>,
     /// Ends the group should this process end without doing so.
     guard: Option<Child>,
@@ -183,6 +183,11 @@ impl Program {
     /// Reads its standard error into its output.
     pub fn keep_errors(&mut self) {
         keep(self.errors.take(), &self.output);
+    }
+
+    /// Its standard error, if that is a pipe and was not taken or kept before.
+    pub fn take_errors(&mut self) -> Option<ChildStderr> {
+        self.errors.take()
     }
 
     /// The id of its process; none once it has ended.

@@ -2,7 +2,8 @@
 
 use ::url::{Host, ParseError, Position, Url, form_urlencoded};
 
-/// Whether the address is on this machine.
+/// Whether the address is on this machine, as browsers define it: they resolve `localhost`
+/// and every name below it themselves.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

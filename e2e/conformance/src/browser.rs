@@ -93,7 +93,9 @@ impl Navigation<'_> {
     pub(crate) fn visit(&self) -> Result<Visit, Stop> {
         let url = Url::parse(self.url);
         let url = url.map_err(|_| Stop::blocked("the browser was to open what is no URL"))?;
-        Ok(Visit::typed(&url).by_page_of(self.callback))
+        let callback = Url::parse(self.callback);
+        let callback = callback.map_err(|_| Stop::Harness("the callback is no URL".to_owned()))?;
+        Ok(Visit::typed(&url).by_page_of(&callback))
     }
 
     /// Whether an address is the consumer's: at the callback's origin, and, where the
@@ -107,13 +109,26 @@ impl Navigation<'_> {
     }
 }
 
+/// Navigates up to an address for which `is_end` holds. The first one may be it: a broker
+/// may name the consumer's address in place of its own.
+pub(crate) async fn visit_until(
+    browser: &mut Browser<Http>,
+    visit: Visit,
+    is_end: impl Fn(&Url) -> bool,
+) -> Result<Arrival, Stop> {
+    match is_end(&visit.url) {
+        true => Ok(Arrival::Stopped(visit)),
+        false => browser.visit_until(visit, is_end).await,
+    }
+}
+
 /// Follows redirects until they lead to the consumer, and returns the last address. A
 /// chain that ends at the broker has ended all the same; one that ends anywhere else
 /// needs a user.
 async fn follow_redirects(http: &Http, navigation: Navigation<'_>) -> Result<String, Stop> {
     let mut browser = Browser::new(http.clone());
     let is_end = |url: &Url| navigation.is_at_consumer(url);
-    match browser.visit_until(navigation.visit()?, is_end).await? {
+    match visit_until(&mut browser, navigation.visit()?, is_end).await? {
         Arrival::Stopped(visit) => Ok(visit.address().to_owned()),
         Arrival::Page(page) if page.url.as_str().starts_with(navigation.base_url) => {
             Ok(page.url.into())
@@ -167,5 +182,24 @@ impl UserPrompt {
 impl fmt::Debug for UserPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UserPrompt")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_login_that_begins_at_the_consumer_has_ended_there() {
+        let http = Http::new("http://127.0.0.1:9").unwrap();
+        let url = "http://localhost:9/home?error=busy";
+        let navigation = Navigation {
+            url,
+            callback: "http://localhost:9/home",
+            base_url: "http://127.0.0.1:9",
+        };
+        let end = follow_redirects(&http, navigation).await;
+        assert_eq!(end.ok().as_deref(), Some(url));
+        assert_eq!(http.sent(), 0);
     }
 }

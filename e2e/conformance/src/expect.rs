@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use url::Url;
 
-use super::http::Exchange;
+use super::http::{self, Exchange};
 
 /// The result of a check; the error is the expectation that failed.
 pub(crate) type Check = Result<(), String>;
@@ -118,8 +118,7 @@ pub(crate) fn plain_url(text: &str) -> Check {
     let url = Url::parse(text).map_err(|_| "expected a URL")?;
     let is_safe = match url.scheme() {
         "https" => url.has_host(),
-        "http" => agent::url::is_loopback(&url),
-        _ => false,
+        _ => http::is_http_loopback(text),
     };
     ensure(is_safe, "expected HTTPS, or HTTP on loopback")?;
     let has_credentials = !url.username().is_empty() || url.password().is_some();
@@ -179,6 +178,21 @@ pub(crate) fn no_upstream_token(value: &Value, at_token: bool) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_is_sent_to_https_or_to_http_on_exactly_this_machine() {
+        for (url, holds) in [
+            ("https://broker.example/login", true),
+            ("http://localhost:8000/login", true),
+            ("http://127.0.0.1/login", true),
+            ("http://[::1]/login", true),
+            ("http://x.localhost/login", false),
+            ("http://broker.example/login", false),
+            ("ftp://localhost/login", false),
+        ] {
+            assert_eq!(plain_url(url).is_ok(), holds, "{url}");
+        }
+    }
 
     #[track_caller]
     fn check(set_cookie: &str, is_off_loopback: bool, expected: Result<(), &str>) {

@@ -1,5 +1,6 @@
 //! Raw HTTP: one bounded request at a time, sent once, and counted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use agent::backend::Call;
 use agent::browser::{NavigationError, Page, Transport, Visit};
 use agent::http::{self, HttpError, Reach};
 use reqwest::Method;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use serde_json::Value;
 use url::Url;
 
@@ -87,7 +88,8 @@ impl Http {
         request: &RawRequest,
     ) -> Result<Exchange, String> {
         let url = format!("{base_url}{}", request.path);
-        let mut builder = self.request(request.method.clone(), &url)?;
+        let client = self.client_for(&url)?;
+        let mut builder = client.request(request.method.clone(), &url);
         builder = builder.header(ACCEPT, "application/json");
         if let Some(value) = &request.authorization {
             builder = builder.header(AUTHORIZATION, value);
@@ -113,13 +115,13 @@ impl Http {
         })
     }
 
-    /// A request that counts.
-    fn request(&self, method: Method, url: &str) -> Result<reqwest::RequestBuilder, String> {
+    /// The client for one request, which counts.
+    fn client_for(&self, url: &str) -> Result<&reqwest::Client, String> {
         if self.sent() >= MAX_REQUESTS {
             return Err(format!("a run sends at most {MAX_REQUESTS} requests"));
         }
         self.sent.fetch_add(1, Ordering::Relaxed);
-        self.client.request(method, url)
+        self.client.client_for(url)
     }
 }
 
@@ -133,12 +135,12 @@ impl Transport for Http {
             let at = mask::url(at.as_str());
             Stop::Harness(format!("the browser at {at}: {error}"))
         };
-        let request = self.request(visit.method.clone(), visit.url.as_str());
-        let request = request.map_err(failed)?.headers(headers);
+        let client = self.client_for(visit.address()).map_err(failed)?;
+        let request = visit.request(client, visit.address(), headers);
         let page = agent::browser::read(request).await;
         let page = page.map_err(|error| failed(message(&error)))?;
-        let is_redirect = (300..400).contains(&page.status) && page.headers.contains_key(LOCATION);
-        if is_redirect && visit.redirected(page.status, &page.headers).is_none() {
+        let leads_on = page.is_redirect() && page.headers.contains_key(LOCATION);
+        if leads_on && visit.redirected(page.status, &page.headers).is_none() {
             let reason = "the browser was redirected to something that is no URL";
             return Err(Stop::blocked(reason));
         }
@@ -163,9 +165,12 @@ pub(crate) fn reach(url: &str) -> Reach {
     }
 }
 
-/// Plain HTTP to this machine.
+/// Plain HTTP to `localhost` or a loopback IP address. A name below `localhost` is neither:
+/// only browsers take it for this machine.
 pub(crate) fn is_http_loopback(url: &str) -> bool {
-    url.starts_with("http:") && reach(url) == Reach::Loopback
+    let is_exact = |url: &Url| url.domain().is_none_or(|it| it == "localhost");
+    Url::parse(url)
+        .is_ok_and(|it| it.scheme() == "http" && agent::url::is_loopback(&it) && is_exact(&it))
 }
 
 fn message(error: &HttpError) -> String {
@@ -244,9 +249,9 @@ impl Exchange {
         (200..300).contains(&self.status)
     }
 
-    /// A header; empty if there is none.
-    pub(crate) fn header(&self, name: reqwest::header::HeaderName) -> &str {
-        let value = self.headers.get(name);
-        value.and_then(|it| it.to_str().ok()).unwrap_or_default()
+    /// A header, whatever its bytes; empty if there is none.
+    pub(crate) fn header(&self, name: reqwest::header::HeaderName) -> Cow<'_, str> {
+        let value = self.headers.get(name).map(HeaderValue::as_bytes);
+        value.map(String::from_utf8_lossy).unwrap_or_default()
     }
 }

@@ -37,7 +37,8 @@ async fn available(run: &mut Run<'_>) -> Result<Vec<&'static str>, NotTestable> 
     let exchange = send(run, RawRequest::get("/api/providers")).await?;
     let statuses = exchange.body.as_array();
     let Some(statuses) = statuses.filter(|_| exchange.is_success()) else {
-        let media_type = match exchange.header(CONTENT_TYPE) {
+        let media_type = exchange.header(CONTENT_TYPE);
+        let media_type = match &*media_type {
             "" => "no Content-Type",
             media_type => media_type,
         };

@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
 
     /// A new secret of 43 characters, masked in every report.
     pub(crate) fn new_secret(&mut self, name: &'static str) -> String {
-        let secret = agent::secret::secret();
+        let secret = agent::random::secret();
         self.mask.add(name, &secret);
         secret
     }

@@ -67,8 +67,7 @@ impl Client {
             Request::Backend(call) => call.request(&self.0, broker),
             Request::Browser(visit, jar) => {
                 let url = visit.address().replacen(BASE_URL, broker, 1);
-                let request = self.0.request(visit.method.clone(), url);
-                request.headers(visit.headers(jar))
+                visit.request(&self.0, &url, visit.headers(jar))
             }
         };
         self.execute(request).await.ok()
@@ -99,7 +98,10 @@ impl Client {
 impl Request {
     /// A link on the consumer's page, in a browser with these cookies.
     pub(crate) fn navigate(url: &str, cookies: &CookieJar) -> Self {
-        Self::Browser(Box::new(typed(url).by_page_of(CALLBACK)), cookies.clone())
+        Self::Browser(
+            Box::new(typed(url).by_page_of(&page(CALLBACK))),
+            cookies.clone(),
+        )
     }
 
     /// A typed address, or a link in another application.
@@ -109,17 +111,19 @@ impl Request {
 
     /// A button on a page of the broker.
     pub(crate) fn press(url: &str, cookies: &CookieJar) -> Self {
-        let visit = typed(url).by_page_of(BASE_URL).with_method(Method::POST);
+        let visit = typed(url)
+            .by_page_of(&page(BASE_URL))
+            .with_method(Method::POST);
         Self::Browser(Box::new(visit), cookies.clone())
     }
 }
 
 fn typed(url: &str) -> Visit {
-    let parsed = Url::parse(url);
-    Visit {
-        written: Some(url.to_owned()),
-        ..Visit::typed(&parsed.expect("a broker and its providers name addresses"))
-    }
+    Visit::written(url).expect("a broker and its providers name addresses")
+}
+
+fn page(url: &str) -> Url {
+    Url::parse(url).expect("an address of this file")
 }
 
 /// A response, read to its end.

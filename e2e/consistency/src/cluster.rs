@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::secret::digest;
+use agent::random::digest;
 use broker::clock::Clock;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};

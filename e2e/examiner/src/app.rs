@@ -5,7 +5,7 @@
 use agent::url::path_and_query;
 use serde::Serialize;
 
-use crate::browser::{Control, Page, Visit, encode};
+use crate::browser::{Clickable, Page, Visit, encode};
 use crate::calls::operation;
 use crate::verdict::Stop;
 
@@ -109,15 +109,15 @@ pub(crate) enum Step {
 
 impl Step {
     /// The step that finds `control` again.
-    pub(crate) fn to(control: &Control) -> Self {
+    pub(crate) fn to(control: &Clickable) -> Self {
         let target = control.target();
         match control {
-            Control::Link(_) => Self::Target {
+            Clickable::Link(_) => Self::Target {
                 method: "GET".to_owned(),
                 path: path_and_query(&target),
                 field: None,
             },
-            Control::Button(form, index) => Self::Target {
+            Clickable::Button(form, index) => Self::Target {
                 method: form.method.to_string(),
                 path: path_and_query(&target),
                 field: form.buttons.get(*index).and_then(|it| it.field.clone()),
@@ -166,16 +166,16 @@ impl Step {
             }
             Self::Request { method, path, body } => {
                 let target = page.url.join(path).ok()?;
-                let visit = Visit::typed(&target).by_page_of(page.url.as_str());
-                let visit = visit.with_method(method.parse().ok()?);
-                let is_json = body.starts_with('{');
+                let visit = Visit::typed(&target).by_page_of(&page.url);
+                let mut visit = visit.with_method(method.parse().ok()?);
+                visit.is_by_script = true;
                 let fields = || url::form_urlencoded::parse(body.as_bytes()).into_owned();
-                Some(Visit {
-                    fields: (method != "GET" && !is_json).then(|| fields().collect()),
-                    json: (method != "GET" && is_json).then(|| body.clone()),
-                    is_by_script: true,
-                    ..visit
-                })
+                match method.as_str() {
+                    "GET" => {}
+                    _ if body.starts_with('{') => visit.json = Some(body.clone()),
+                    _ => visit.fields = Some(fields().collect()),
+                }
+                Some(visit)
             }
         }
     }
@@ -295,7 +295,7 @@ mod tests {
         let body = format!("<form>{}</form>", "<button>x</button>".repeat(5_000));
         let controls = html(&body).controls();
         assert_eq!(controls.len(), 1_000);
-        let [Control::Button(one, _), Control::Button(other, _)] = &controls[..2] else {
+        let [Clickable::Button(one, _), Clickable::Button(other, _)] = &controls[..2] else {
             panic!("they are buttons");
         };
         assert!(std::sync::Arc::ptr_eq(one, other));

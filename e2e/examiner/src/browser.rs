@@ -11,7 +11,7 @@ use url::Url;
 use crate::transcript::{MAX_REQUESTS, Transcript};
 use crate::verdict::{Outcome, Stop};
 
-pub(crate) use agent::browser::{Arrival, Control, Cookie, Form, Page, SameSite, Visit};
+pub(crate) use agent::browser::{Arrival, Clickable, Cookie, Form, Page, SameSite, Visit};
 pub(crate) use agent::url::{encode, is_loopback, origin};
 
 /// A browser of an examination.
@@ -58,15 +58,8 @@ impl Transport for RecordedRequests {
                 "a check sends at most {MAX_REQUESTS} requests"
             )));
         }
-        let request = self
-            .client
-            .request(visit.method.clone(), visit.url.clone())
-            .header("user-agent", "Mozilla/5.0 (examiner)")
-            .headers(headers);
-        let request = match visit.body() {
-            Some((_, body)) => request.body(body),
-            None => request,
-        };
+        let request = visit.request(&self.client, visit.address(), headers);
+        let request = request.header("user-agent", "Mozilla/5.0 (examiner)");
         let at = self.transcript.now();
         let answer = read(request).await;
         let asked = format!(

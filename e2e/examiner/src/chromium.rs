@@ -140,10 +140,8 @@ mod tests {
             "http://127.0.0.1:9/a?b=c&d",
         );
         let mut tab = chromium.open().await.unwrap();
-        let visit = Visit {
-            fields: Some(vec![("token".to_owned(), "a \"&< b".to_owned())]),
-            ..Visit::typed(&Url::parse(other).unwrap())
-        };
+        let mut visit = Visit::typed(&Url::parse(other).unwrap());
+        visit.fields = Some(vec![("token".to_owned(), "a \"&< b".to_owned())]);
         tab.open(&site.with_form(&visit)).await.unwrap();
         let script =
             "const form = document.forms[0]; return form.action + ' ' + form.elements.token.value";

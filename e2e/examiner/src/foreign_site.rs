@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agent::browser::Visit;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
-use crate::browser::Visit;
 use crate::verdict::{Outcome, Stop};
 
 /// The name of the attacker's host: another site than the app, the broker and the providers.

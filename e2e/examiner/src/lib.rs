@@ -51,7 +51,7 @@ mod testbed;
 mod trial;
 mod user;
 
-use agent::{control, secret as random, time};
+use agent::{control, random, time};
 
 pub use chromium::{ChromeDriver, ChromiumSettings};
 pub use examination::{Progress, examine};

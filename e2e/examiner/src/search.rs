@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 
-pub(crate) use agent::secret::challenge;
+pub(crate) use agent::random::challenge;
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

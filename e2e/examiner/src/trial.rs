@@ -9,7 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::{App, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Control, Page, Visit};
+use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
 use crate::calls::Call;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
@@ -189,7 +189,7 @@ impl<'w> Trial<'w> {
                 .into_iter()
                 .find(|form| form.action.path().ends_with("/continue"));
             if let Some(form) = go_on {
-                let visit = Visit::press(&page, &Control::Button(form.into(), 0));
+                let visit = Visit::press(&page, &Clickable::Button(form.into(), 0));
                 page = browser.visit(visit).await?;
             }
         }
@@ -213,11 +213,11 @@ impl<'w> Trial<'w> {
         let wanted = Some(("misbehave".to_owned(), name.to_owned()));
         let controls = page.controls().into_iter();
         let control = controls.into_iter().find(|control| match control {
-            Control::Button(form, index) => form
+            Clickable::Button(form, index) => form
                 .buttons
                 .get(*index)
                 .is_some_and(|it| it.field == wanted),
-            Control::Link(_) => false,
+            Clickable::Link(_) => false,
         });
         let control =
             control.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
@@ -234,10 +234,7 @@ impl<'w> Trial<'w> {
     ) -> Outcome<Visit> {
         let is_app = |url: &Url| self.testbed.is_app(url);
         match browser.visit_until(visit, is_app).await? {
-            Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(Visit {
-                from: None,
-                ..visit
-            }),
+            Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(visit.as_typed()),
             Arrival::Stopped(visit) => Ok(visit),
             Arrival::Page(page) => Err(Stop::not_testable(format!(
                 "the browser ended at {} (status {}) and did not come back to the app",

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::browser::{Browser, Control, Page, Visit};
+use crate::browser::{Browser, Clickable, Page, Visit};
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop};
@@ -65,7 +65,7 @@ impl User<'_> {
             form.fill(name, &value);
         }
         form.buttons.clear();
-        let visit = Visit::press(page, &Control::Button(form.into(), 0));
+        let visit = Visit::press(page, &Clickable::Button(form.into(), 0));
         self.trial.leave_provider(&mut self.browser, visit).await
     }
 

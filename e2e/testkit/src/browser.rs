@@ -164,6 +164,7 @@ impl Browser {
             }
             let response = self.step(&visit, &[]).await;
             let Some(next) = visit.redirected(response.status, &response.headers) else {
+                assert!(response.location().is_none(), "a redirect leads nowhere");
                 return NavigationEnd {
                     url: visit.address().to_owned(),
                     response: Some(response),
@@ -180,16 +181,10 @@ impl Browser {
     }
 
     async fn step(&self, visit: &Visit, more: &[(&str, &str)]) -> Response {
-        let mut request = self.http.request(visit.method.clone(), visit.address());
         let headers = self.headers(visit);
-        for (name, value) in &headers {
-            request = request.header(name, value);
-        }
+        let mut request = self.http.visit(visit, headers.clone());
         for (name, value) in more {
             request = request.header(name, value);
-        }
-        if let Some((_, body)) = visit.body() {
-            request = request.body(body);
         }
         let response = request.send().await;
         for line in response.set_cookies() {
@@ -270,27 +265,21 @@ impl Default for Browser {
 }
 
 fn typed(url: &str) -> Visit {
-    Visit {
-        written: Some(url.to_owned()),
-        ..Visit::typed(&parsed(url))
-    }
+    Visit::written(url).expect("an address")
 }
 
 /// A link on `page`, which names no more of itself than its origin.
 fn link(page: &str, url: &str) -> Visit {
-    Visit {
-        from: Some((parsed(page), "origin".to_owned())),
-        ..typed(url)
-    }
+    let mut visit = typed(url);
+    visit.from = Some((parsed(page), "origin".to_owned()));
+    visit
 }
 
 fn form(page: &str, action: &str, fields: Fields<'_>) -> Visit {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    Visit {
-        method: Method::POST,
-        fields: (!fields.is_empty()).then(|| fields.iter().map(owned).collect()),
-        ..link(page, action)
-    }
+    let mut visit = link(page, action).with_method(Method::POST);
+    visit.fields = (!fields.is_empty()).then(|| fields.iter().map(owned).collect());
+    visit
 }
 
 /// An empty fragment stops the inheritance of one and leaves nothing behind.

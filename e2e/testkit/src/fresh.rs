@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agent::secret::digest;
+use agent::random::digest;
 
-pub use agent::secret::challenge;
+pub use agent::random::challenge;
 
 use crate::leak_check::MARK;
 

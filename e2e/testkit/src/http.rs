@@ -18,6 +18,7 @@ use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::browser::Visit;
 use agent::http::Reach;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
@@ -106,6 +107,14 @@ impl Http {
     pub fn request(&self, method: Method, target: impl AsRef<str>) -> Request {
         Request {
             builder: self.client.request(method, self.url(target.as_ref())),
+            http: self.clone(),
+        }
+    }
+
+    /// The request of a browser.
+    pub(crate) fn visit(&self, visit: &Visit, headers: HeaderMap) -> Request {
+        Request {
+            builder: visit.request(&self.client, &self.url(visit.address()), headers),
             http: self.clone(),
         }
     }

@@ -44,16 +44,16 @@ pub enum SameSite {
 
 /// The request for which cookies are chosen.
 #[derive(Debug, Clone, Copy)]
-pub struct CookieRequest<'a> {
+pub(super) struct CookieRequest<'a> {
     /// The address that is asked for.
-    pub url: &'a Url,
+    pub(super) url: &'a Url,
     /// The relation to it of the page that asks.
-    pub relation: Relation,
+    pub(super) relation: Relation,
     /// Whether the answer becomes the page in the window.
-    pub is_document: bool,
+    pub(super) is_document: bool,
     /// Whether the request is a visit by GET or HEAD: Lax cookies are sent with those
     /// from other sites.
-    pub is_visit: bool,
+    pub(super) is_visit: bool,
 }
 
 /// The cookies of one host that a browser keeps, as many as Chromium.
@@ -185,7 +185,7 @@ impl CookieJar {
     }
 
     /// The value of the `Cookie` header; `None` without cookies.
-    pub fn header(&self, request: CookieRequest<'_>) -> Option<String> {
+    pub(super) fn header(&self, request: CookieRequest<'_>) -> Option<String> {
         let mut cookies: Vec<_> = self.0.iter().filter(|it| it.is_for(request)).collect();
         // The longest path first, as browsers send them.
         cookies.sort_by_key(|cookie| usize::MAX - cookie.path.len());

@@ -12,7 +12,7 @@ use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 use crate::time::Stopwatch;
 
 /// The length of a page that is read.
-pub const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
+pub(super) const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The depth of a document, with which Chromium stops nesting as well.
 const MAX_DEPTH: usize = 512;

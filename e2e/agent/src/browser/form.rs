@@ -47,7 +47,7 @@ pub struct Button {
 
 /// Something on a page that a person can press.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Control {
+pub enum Clickable {
     /// A link.
     Link(Link),
     /// A form, with the position of one of its buttons.
@@ -145,7 +145,7 @@ impl Form {
     }
 }
 
-impl Control {
+impl Clickable {
     /// The words on it.
     pub fn text(&self) -> &str {
         match self {
@@ -162,7 +162,7 @@ impl Control {
         }
     }
 
-    /// The control in one line: `POST /login "Sign in"`.
+    /// It in one line: `POST /login "Sign in"`.
     pub fn describe(&self) -> String {
         let method = match self {
             Self::Link(_) => Method::GET,

@@ -10,7 +10,7 @@ use url::Url;
 use super::document::{
     self, BODY, BUTTONS, CONTROLS, FORMS, REFERRER, REFRESH, RESOURCES, text_of,
 };
-use super::form::{Control, Form, Link};
+use super::form::{Clickable, Form, Link};
 
 /// The controls of a page that are looked at.
 const MAX_CONTROLS: usize = 1_000;
@@ -32,6 +32,11 @@ impl Page {
     /// The value of a header, several joined by commas.
     pub fn header(&self, name: &str) -> String {
         joined(&self.headers, name)
+    }
+
+    /// Whether it is a redirect, by its status.
+    pub fn is_redirect(&self) -> bool {
+        is_redirect(self.status)
     }
 
     /// The document. One beyond the limits is empty here: see [`Page::excess`].
@@ -128,7 +133,7 @@ impl Page {
     /// # Errors
     ///
     /// If `css` is no selector.
-    pub fn find(&self, css: &str) -> Result<Option<Control>, String> {
+    pub fn find(&self, css: &str) -> Result<Option<Clickable>, String> {
         let selector = Selector::parse(css).map_err(|_| format!("`{css}` is no CSS selector"))?;
         let html = self.document();
         let control = html.select(&selector).find_map(|it| self.control(it));
@@ -136,15 +141,15 @@ impl Page {
     }
 
     /// The controls that a person can press, in the order of the page.
-    pub fn controls(&self) -> Vec<Control> {
+    pub fn controls(&self) -> Vec<Clickable> {
         let html = self.document();
         let mut controls = Vec::new();
         for element in html.select(&CONTROLS) {
             if element.value().name() == "a" {
-                controls.extend(self.link(element).map(Control::Link));
+                controls.extend(self.link(element).map(Clickable::Link));
             } else if let Some(form) = Form::of(element, &self.url).map(Arc::new) {
                 let buttons = form.buttons.len().max(1);
-                controls.extend((0..buttons).map(|index| Control::Button(form.clone(), index)));
+                controls.extend((0..buttons).map(|index| Clickable::Button(form.clone(), index)));
             }
             if controls.len() > MAX_CONTROLS {
                 break;
@@ -171,10 +176,10 @@ impl Page {
             .collect()
     }
 
-    fn control(&self, element: ElementRef<'_>) -> Option<Control> {
+    fn control(&self, element: ElementRef<'_>) -> Option<Clickable> {
         match element.value().name() {
-            "a" => self.link(element).map(Control::Link),
-            "form" => Some(Control::Button(Form::of(element, &self.url)?.into(), 0)),
+            "a" => self.link(element).map(Clickable::Link),
+            "form" => Some(Clickable::Button(Form::of(element, &self.url)?.into(), 0)),
             _ => {
                 let form = element
                     .ancestors()
@@ -182,7 +187,10 @@ impl Page {
                     .find(|it| it.value().name() == "form")?;
                 let buttons = form.select(&BUTTONS);
                 let position = buttons.take_while(|it| it.id() != element.id()).count();
-                Some(Control::Button(Form::of(form, &self.url)?.into(), position))
+                Some(Clickable::Button(
+                    Form::of(form, &self.url)?.into(),
+                    position,
+                ))
             }
         }
     }
@@ -194,6 +202,11 @@ impl Page {
             text: text_of(element),
         })
     }
+}
+
+/// Whether a browser follows an answer with this status to its `Location`.
+pub(super) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301..=303 | 307 | 308)
 }
 
 /// The values of a header, joined by commas.

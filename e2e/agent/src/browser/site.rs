@@ -6,7 +6,7 @@ use crate::url::is_loopback;
 
 /// The relation of the page that makes a request to its target: `Sec-Fetch-Site`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Relation {
+pub(super) enum Relation {
     /// The address bar, or a bookmark.
     None,
     /// The same scheme, host and port.
@@ -19,7 +19,7 @@ pub enum Relation {
 
 impl Relation {
     /// The relation of a page, if there is one, to `target`.
-    pub fn between(page: Option<&Url>, target: &Url) -> Self {
+    pub(super) fn between(page: Option<&Url>, target: &Url) -> Self {
         match page {
             None => Self::None,
             Some(page) if page.origin() == target.origin() => Self::SameOrigin,
@@ -29,7 +29,7 @@ impl Relation {
     }
 
     /// The value of `Sec-Fetch-Site`.
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::SameOrigin => "same-origin",

@@ -1,12 +1,12 @@
 //! A request of a browser, and the one that its answer leads to.
 
-use reqwest::Method;
 use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
-use url::Url;
+use reqwest::{Client, Method, RequestBuilder};
+use url::{ParseError, Url};
 
 use super::cookies::{CookieJar, CookieRequest};
-use super::form::Control;
-use super::page::{Page, joined};
+use super::form::Clickable;
+use super::page::{Page, is_redirect, joined};
 use super::site::{self, Relation};
 use crate::url::encode;
 
@@ -19,13 +19,13 @@ pub struct Visit {
     pub url: Url,
     /// The address as a redirect wrote it: parsed, it is [`Visit::url`], and may have other
     /// bytes.
-    pub written: Option<String>,
+    written: Option<String>,
     /// The fields of a form that is posted.
     pub fields: Option<Vec<(String, String)>>,
     /// The page that makes the request, with its referrer policy; none for the address bar.
     pub from: Option<(Url, String)>,
     /// The farthest from that page that the redirects have led so far.
-    pub led_over: Relation,
+    led_over: Relation,
     /// The value of `Sec-Fetch-Dest`: `document`, `image`.
     pub destination: &'static str,
     /// Whether a script makes the request, and goes where a JSON answer leads.
@@ -54,10 +54,10 @@ impl Visit {
     }
 
     /// A press of a link or button of `page`.
-    pub fn press(page: &Page, control: &Control) -> Self {
+    pub fn press(page: &Page, control: &Clickable) -> Self {
         match control {
-            Control::Link(link) => Self::followed(page, &link.target),
-            Control::Button(form, index) => {
+            Clickable::Link(link) => Self::followed(page, &link.target),
+            Clickable::Button(form, index) => {
                 let (url, fields) = form.press(*index);
                 let mut visit = Self::followed(page, &url).with_method(form.method.clone());
                 if form.method == Method::POST {
@@ -77,10 +77,34 @@ impl Visit {
         }
     }
 
-    /// The same request, made by a page of `origin`.
-    pub fn by_page_of(mut self, origin: &str) -> Self {
-        self.from = Url::parse(origin).ok().map(|url| (url, String::new()));
-        self
+    /// An address that is typed, with the bytes of `address`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no address.
+    pub fn written(address: &str) -> Result<Self, ParseError> {
+        Ok(Self {
+            written: Some(address.to_owned()),
+            ..Self::typed(&Url::parse(address)?)
+        })
+    }
+
+    /// The same request, made by `page`, which has no referrer policy.
+    pub fn by_page_of(self, page: &Url) -> Self {
+        Self {
+            from: Some((page.clone(), String::new())),
+            led_over: Relation::None,
+            ..self
+        }
+    }
+
+    /// The same request, as if its address had been typed: no page has led to it.
+    pub fn as_typed(self) -> Self {
+        Self {
+            from: None,
+            led_over: Relation::None,
+            ..self
+        }
     }
 
     /// The same request with another method.
@@ -99,6 +123,17 @@ impl Visit {
         let written = self.written.as_deref();
         let written = written.filter(|it| Url::parse(it).is_ok_and(|url| url == self.url));
         written.unwrap_or(self.url.as_str())
+    }
+
+    /// The request of `client` with these headers, and the body. It goes to `address`, which is
+    /// [`Visit::address`] unless the server listens elsewhere.
+    pub fn request(&self, client: &Client, address: &str, headers: HeaderMap) -> RequestBuilder {
+        let request = client.request(self.method.clone(), address);
+        let request = request.headers(headers);
+        match self.body() {
+            Some((_, body)) => request.body(body),
+            None => request,
+        }
     }
 
     /// The headers that a browser with these cookies sends, and those of the body.
@@ -146,7 +181,7 @@ impl Visit {
     }
 
     /// The cookies that the request carries.
-    pub fn cookies(&self, jar: &CookieJar) -> Option<HeaderValue> {
+    fn cookies(&self, jar: &CookieJar) -> Option<HeaderValue> {
         let is_document = self.destination == "document";
         let header = jar.header(CookieRequest {
             url: &self.url,
@@ -172,7 +207,7 @@ impl Visit {
 
     /// The request that the answer `page` leads to by itself; none if it ends here.
     pub(super) fn after(&self, page: &Page, is_preferred: impl Fn(&Url) -> bool) -> Option<Self> {
-        if is_redirect(page.status) {
+        if page.is_redirect() {
             return self.redirected(page.status, &page.headers);
         }
         let by_script = || address_in(page, is_preferred);
@@ -197,9 +232,10 @@ impl Visit {
             written = written.map(|it| format!("{it}#{fragment}"));
         }
         next.written = written;
-        // A redirect may tighten the policy of the page that began.
+        // A redirect may replace the policy of the page that began, unless nothing is sent.
         let policy = joined(headers, "referrer-policy");
-        if let Some((_, its)) = next.from.as_mut().filter(|_| !policy.is_empty()) {
+        let replaced = next.from.as_mut().map(|(_, its)| its);
+        if let Some(its) = replaced.filter(|its| !policy.is_empty() && *its != "no-referrer") {
             *its = policy;
         }
         if matches!(status, 301..=303) {
@@ -211,10 +247,6 @@ impl Visit {
         }
         Some(next)
     }
-}
-
-fn is_redirect(status: u16) -> bool {
-    matches!(status, 301..=303 | 307 | 308)
 }
 
 /// The address of another origin in a JSON answer: a preferred one if there is one, else
@@ -308,11 +340,29 @@ mod tests {
         let answer = page(200, &[("set-cookie", "sid=1; Path=/; SameSite=Strict")], "");
         jar.receive(&answer.headers, &answer.url);
         let back = page(303, &[("location", "http://localhost:5000/callback")], "");
-        let visit = typed("http://127.0.0.1:8000/login").by_page_of("http://localhost:5000/");
+        let visit = typed("http://127.0.0.1:8000/login").by_page_of(&answer.url);
         let visit = visit.redirected(303, &back.headers).unwrap();
         let headers = visit.headers(&jar);
         assert_eq!(headers["sec-fetch-site"], "cross-site");
         assert_eq!(headers["cookie"], "sid=1");
+    }
+
+    #[test]
+    fn a_redirect_replaces_the_referrer_policy_unless_nothing_is_sent() {
+        for (policy, of_redirect, sent) in [
+            ("", "no-referrer", None),
+            ("origin", "unsafe-url", Some("http://a/page")),
+            ("origin", "", Some("http://a/")),
+            ("no-referrer", "unsafe-url", None),
+        ] {
+            let mut visit = typed("http://b/x");
+            visit.from = Some((Url::parse("http://a/page").unwrap(), policy.to_owned()));
+            let headers = [("location", "http://b/y"), ("referrer-policy", of_redirect)];
+            let next = visit.redirected(302, &page(302, &headers, "").headers);
+            let headers = next.unwrap().headers(&CookieJar::default());
+            let referer = headers.get("referer").map(|it| it.to_str().unwrap());
+            assert_eq!(referer, sent, "{policy}, {of_redirect}");
+        }
     }
 
     #[test]

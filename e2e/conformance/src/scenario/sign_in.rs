@@ -6,7 +6,7 @@ use agent::browser::{Arrival, Browser, Page, Visit};
 use reqwest::Method;
 use url::Url;
 
-use crate::browser::{Aim, BrowserDriver, NavigationEnd};
+use crate::browser::{Aim, BrowserDriver, NavigationEnd, visit_until};
 use crate::http::{Http, masked_response};
 use crate::mask;
 use crate::project::QueuedUser;
@@ -73,7 +73,7 @@ pub(super) async fn up_to_callback(
         (has_left.get() && is_at_broker(url)) || navigation.is_at_consumer(url)
     };
     let mut browser = Browser::new(run.http.clone());
-    match browser.visit_until(navigation.visit()?, is_end).await? {
+    match visit_until(&mut browser, navigation.visit()?, is_end).await? {
         Arrival::Stopped(visit) if is_at_broker(&visit.url) => {
             Ok(UndeliveredCallback { browser, visit })
         }

@@ -3,7 +3,7 @@
 //! A flaw reacts to what its requirement is about, not to a value that only the runner
 //! sends.
 
-use agent::secret::{challenge, secret};
+use agent::random::{challenge, secret};
 use conformance::Requirement;
 use conformance::requirement::{
     CODE_LIFETIME_SECONDS, LOGIN_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS,

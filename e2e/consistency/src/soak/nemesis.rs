@@ -217,7 +217,7 @@ fn follow_log(
     cluster: &mut Cluster,
     broker: usize,
 ) -> Result<JoinHandle<()>, RunError> {
-    let log = cluster.brokers[broker].process.errors.take();
+    let log = cluster.brokers[broker].process.take_errors();
     Ok(context.audit_log.follow(log.ok_or("a broker has a log")?))
 }
 

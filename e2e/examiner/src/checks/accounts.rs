@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::app::SignInWay;
-use crate::browser::{Browser, Control, Form, Page, Visit};
+use crate::browser::{Browser, Clickable, Form, Page, Visit};
 use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
@@ -207,7 +207,7 @@ async fn save(browser: &mut Browser, page: &Page, mut form: Form, text: &str) ->
     for field in form.text_fields.clone() {
         form.fill(&field, text);
     }
-    let visit = Visit::press(page, &Control::Button(form.into(), 0));
+    let visit = Visit::press(page, &Clickable::Button(form.into(), 0));
     browser.visit(visit).await.map(drop)
 }
 

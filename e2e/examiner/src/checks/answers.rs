@@ -121,7 +121,7 @@ async fn login_without_provider<'t>(trial: &'t Trial<'_>, operation: &str) -> Ou
         if trial.app.has_strict_cookie {
             callback
         } else {
-            callback.by_page_of(&trial.testbed.addresses.broker)
+            callback.by_page_of(&begun.url)
         }
     };
     Ok(Login { user, next })
@@ -227,7 +227,7 @@ impl WrongAnswer {
             for (name, json) in &self.set {
                 let right = members.get(name).map_or(String::new(), Value::to_string);
                 let value = serde_json::from_str(&json.replace('$', &right));
-                members.insert(name.clone(), value.unwrap_or_default());
+                members.insert(name.clone(), value.expect("corpora.toml has JSON"));
             }
             members.retain(|name, _| Some(name) != self.remove.as_ref());
         }

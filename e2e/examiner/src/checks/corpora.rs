@@ -1,4 +1,4 @@
-//! What the checks send and look for, as rows of `corpora.toml`.
+//! The rows of `corpora.toml`: what the checks send and look for.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -91,4 +91,69 @@ pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| {
         text.replace(&format!("{{{name}}}"), value)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled<'r>(rows: impl Iterator<Item = &'r str>, words: &[&str]) -> String {
+        let values: Vec<_> = words.iter().map(|word| (*word, "value")).collect();
+        rows.map(|row| fill(row, &values) + "\n").collect()
+    }
+
+    #[test]
+    fn no_row_keeps_a_word_in_braces() {
+        let Corpora {
+            wrong_addresses,
+            wrong_states,
+            parameters,
+            hostile_names,
+            hostile_members,
+            return_to,
+            error_page,
+            ..
+        } = &*CORPORA;
+        let values = |rows: &'static [Pair]| rows.iter().map(|(_, value)| &**value);
+        let pairs = parameters.iter().flat_map(|group| values(&group.pairs));
+        let members = hostile_members.iter().map(|(_, _, value)| &**value);
+        let text = [
+            filled(
+                values(wrong_addresses),
+                &[
+                    "scheme",
+                    "other_scheme",
+                    "host",
+                    "authority",
+                    "path",
+                    "right",
+                ],
+            ),
+            filled(
+                values(wrong_states),
+                &["code", "other", "swapped", "half", "other_half", "state"],
+            ),
+            filled(
+                pairs,
+                &["id", "email", "name", "username", "key", "code", "state"],
+            ),
+            filled(values(hostile_names), &["needle", "long"]),
+            filled(members, &["needle"]),
+            filled(
+                return_to.addresses.iter().map(|it| &**it),
+                &["origin", "scheme", "host"],
+            ),
+            filled(error_page.paths.iter().map(|it| &**it), &["unknown"]),
+        ]
+        .concat();
+        let is_word = |it: &str| {
+            it.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let kept = text.split('{').skip(1).filter_map(|it| it.split_once('}'));
+        let kept: Vec<_> = kept
+            .filter(|(it, _)| !it.is_empty() && is_word(it))
+            .collect();
+        assert!(kept.is_empty(), "{kept:?}");
+    }
 }

@@ -1,4 +1,5 @@
-//! What several checks demand of a page, of the app's calls, and of what a browser holds.
+//! The demands that several checks make of a page, of the app's calls, and of a browser's
+//! cookies.
 
 use url::Url;
 

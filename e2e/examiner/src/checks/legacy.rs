@@ -201,10 +201,8 @@ pub(super) async fn state_once(trial: &Trial<'_>) -> Outcome {
     for (name, parameter, value) in failed {
         let mut ada = trial.user("browser A", "Ada");
         let callback = ada.up_to_callback().await?;
-        let first = Visit {
-            url: with_parameter(&callback.url, parameter, &value),
-            ..callback.clone()
-        };
+        let mut first = callback.clone();
+        first.url = with_parameter(&callback.url, parameter, &value);
         ada.visit(first).await?;
         let mark = trial.mark().await?;
         ada.visit(callback).await?;

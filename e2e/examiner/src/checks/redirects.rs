@@ -162,7 +162,8 @@ impl Probe<'_> {
         let mut start = self.trial.testbed.start.clone();
         self.extend(&mut start);
         // A link on a page outside, which some apps return to by its `Referer`.
-        let visit = Visit::typed(&start).by_page_of("https://evil.example/");
+        let outside = Url::parse("https://evil.example/").expect("an address");
+        let visit = Visit::typed(&start).by_page_of(&outside);
         let Arrival::Page(mut page) = self.follow(&mut user.browser, visit).await? else {
             return Ok(None);
         };

@@ -2,6 +2,7 @@
 //! that is fresh.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use reqwest::Method;
 use url::Url;
@@ -13,7 +14,8 @@ use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 
 /// A page of the attacker.
-const ATTACKER: &str = "http://attacker.example/";
+static ATTACKER: LazyLock<Url> =
+    LazyLock::new(|| Url::parse("http://attacker.example/").expect("an address"));
 
 /// The number of logins whose keys are compared.
 const LOGINS: usize = 4;
@@ -73,22 +75,21 @@ const WAYS: [(&str, Change); 7] = [
 
 /// The request, made by a link on a page of the attacker's.
 pub(super) fn foreign_link(visit: Visit) -> Visit {
-    as_get(visit).by_page_of(ATTACKER)
+    as_get(visit).by_page_of(&ATTACKER)
 }
 
 /// The request, made by an image on a page of the attacker's.
 pub(super) fn foreign_image(visit: Visit) -> Visit {
-    Visit {
-        destination: "image",
-        ..foreign_link(visit)
-    }
+    let mut visit = foreign_link(visit);
+    visit.destination = "image";
+    visit
 }
 
 /// The request, made by a form on a page of the attacker's.
 pub(super) fn foreign_form(visit: Visit) -> Visit {
     let mut visit = visit.with_method(Method::POST);
     visit.fields.get_or_insert_default();
-    visit.by_page_of(ATTACKER)
+    visit.by_page_of(&ATTACKER)
 }
 
 /// The request, made by a form in a frame that has no origin.

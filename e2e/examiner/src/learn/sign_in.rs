@@ -6,7 +6,7 @@ use url::Url;
 
 use super::refusals::{self, Refusal};
 use crate::app::{App, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Control, Page, Visit};
+use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
 use crate::plan::Hints;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
@@ -224,7 +224,7 @@ impl Search<'_> {
     }
 }
 
-fn likely_first(mut controls: Vec<Control>) -> Vec<Control> {
+fn likely_first(mut controls: Vec<Clickable>) -> Vec<Clickable> {
     controls.sort_by_key(|control| {
         let text = control.describe().to_lowercase();
         !LIKELY.iter().any(|word| text.contains(word))

@@ -1,11 +1,11 @@
-//! What the examiner learns by signing in: the callbacks, the page that shows who is signed
+//! The findings of a first sign-in: the callbacks, the page that shows who is signed
 //! in, the session's cookies, and the way to sign out.
 
 use agent::url::path_and_query;
 use url::Url;
 
 use crate::app::{App, Step};
-use crate::browser::{Control, Page, SameSite};
+use crate::browser::{Clickable, Page, SameSite};
 use crate::plan::Hints;
 use crate::testbed::Testbed;
 use crate::trial::Trial;
@@ -104,7 +104,7 @@ async fn shown_on(user: &mut User<'_>, landing: &Page) -> Option<String> {
     }
     let linked = [&start, landing].into_iter().flat_map(Page::controls);
     let linked: Vec<Url> = linked
-        .filter(|control| matches!(control, Control::Link(_)))
+        .filter(|control| matches!(control, Clickable::Link(_)))
         .map(|control| control.target())
         .filter(|url| testbed.is_app(url) && !has_word(url.path(), &SIGN_OUT))
         .collect();

@@ -1,4 +1,4 @@
-//! What a developer does with a finding: the fix of its check, in the language of the app and
+//! A developer's answer to a finding: the fix of its check, in the language of the app and
 //! with the names that fixes share, and the command that repeats it, for a shell and without
 //! secrets.
 
