@@ -7,7 +7,6 @@
 //! | [`browser`] | a browser with its cookies that records each step |
 //! | [`backend`] | a consumer's backend over raw JSON |
 //! | [`login`] | a login by either flow, and its outcome |
-//! | [`logs`] | every line that the process of a test logs |
 //! | [`server`] | a server in the process of a test |
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
 //! | [`openapi`] | checks a response against the published contract |
@@ -29,5 +28,3 @@ pub mod openapi;
 pub mod postgres;
 pub mod response;
 pub mod server;
-
-pub use leak_check::log as logs;

@@ -16,9 +16,10 @@ use std::num::NonZeroU32;
 use broker::config::Config;
 use reqwest::header::HeaderValue;
 use testkit::backend::Backend;
+use testkit::fresh;
 use testkit::http::Http;
+use testkit::leak_check::log;
 use testkit::login::{FLOWS, GOOGLE, PROVIDERS};
-use testkit::{fresh, logs};
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -72,7 +73,7 @@ async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
         assert_eq!(status, expected, "{guess}");
     }
     assert_eq!(guessed(&front.backend, &there, 0).await, 401);
-    let alarms = logs::lines_with(&["wrong secrets come too often", "source=203.0.113.90"]);
+    let alarms = log::lines_with(&["wrong secrets come too often", "source=203.0.113.90"]);
     assert_eq!(alarms.len(), 1, "{alarms:?}");
 }
 

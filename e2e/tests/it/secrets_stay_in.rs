@@ -10,9 +10,9 @@ use reqwest::header::SET_COOKIE;
 use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
 use testkit::browser::{Browser, NavigationStep, UNSERVED};
-use testkit::leak_check::{LeakCheck, drawn};
+use testkit::fresh;
+use testkit::leak_check::{LeakCheck, drawn, log};
 use testkit::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_answer};
-use testkit::{fresh, logs};
 use url::Url;
 
 use crate::test_stack::TestStack;
@@ -256,7 +256,7 @@ impl Run {
         assert!(self.steps.len() > 100, "{}", self.steps.len());
         let leaks = self.leaks(stack);
         assert!(leaks.is_empty(), "{leaks:#?}");
-        let log = logs::text();
+        let log = log::text();
         for path in ["POST /v1/token", "/legacy/callback"] {
             assert!(log.contains(path), "{path} was not logged");
         }

@@ -10,8 +10,8 @@ use stack::{Stack, StackSettings};
 use testkit::backend::{Backend, CleanLogin, LegacyLogin};
 use testkit::browser::{Browser, NavigationEnd, UNSERVED};
 use testkit::http::{Http, Response};
+use testkit::leak_check::log;
 use testkit::login::{Flow, Outcome, StartedLogin, callback_code};
-use testkit::logs;
 
 /// A running stack, and the backend of one project of its broker.
 pub(crate) struct TestStack {
@@ -34,7 +34,7 @@ impl TestStack {
     }
 
     pub(crate) async fn start_with(settings: StackSettings) -> Self {
-        logs::listen();
+        log::listen();
         let stack = Stack::start(settings).await.expect("free ports");
         let backend = register(&stack, "A test's app", &format!("{UNSERVED}/came/back")).await;
         Self { stack, backend }

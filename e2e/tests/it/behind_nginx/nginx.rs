@@ -19,10 +19,11 @@ use serde_json::json;
 use tempfile::TempDir;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
+use testkit::fresh;
 use testkit::http::{Http, client_builder};
+use testkit::leak_check::log;
 use testkit::login::{Flow, Outcome};
 use testkit::server::TestServer;
-use testkit::{fresh, logs};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -334,7 +335,7 @@ impl ProxiedBrokers {
     }
 
     async fn of(count: usize, settings: impl FnOnce(&mut Config), changes: &[Change<'_>]) -> Self {
-        logs::listen();
+        log::listen();
         stack::silence_rocket();
         let ports = Ports::draw();
         let base_url = format!("https://{NAME}:{}", ports.https().port());
