@@ -52,6 +52,18 @@ fn a_visit_without_a_login_calls_no_broker() {
 }
 
 #[test]
+fn a_failure_without_an_error_is_told_in_words() {
+    let login = Login {
+        events: events("read consumer POST /v1/login/result 200 +result_consumed\n"),
+        ..logins().remove(0)
+    };
+    let failed = |_: &str| Some(serde_json::json!({ "status": "failed" }));
+    let lines = shown(&story(&login, &failed).into_lines());
+    let told = "We asked once for the result: the login failed. You were not signed in.";
+    assert!(lines.contains(told), "{lines}");
+}
+
+#[test]
 fn a_long_story_is_shortened() {
     let both = "aN consumer POST /v1/login/result 400 rule=result.once
                 bN consumer POST /v1/login/result 200\n";
