@@ -1,4 +1,4 @@
-//! What the answers of several endpoints share: the one error body (SPEC, ApiError), and the
+//! The common parts of several endpoints' answers: the one error body (SPEC, ApiError), and the
 //! constants of `expires_in`, as types that hold no other number.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

@@ -1,4 +1,4 @@
-//! What the servers of this program share: Rocket's settings, none of which Rocket reads by
+//! The common parts of this program's servers: Rocket's settings, none of which Rocket reads by
 //! itself; the operator's server; and the number of requests in flight, so that a broker can
 //! stop as soon as there is none. Rocket itself would always wait for its whole grace time.
 

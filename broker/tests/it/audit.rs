@@ -1,4 +1,4 @@
-//! What operators see of a login: the audit events, under one id; their lines in the
+//! A login as operators see it: the audit events, under one id; their lines in the
 //! program's log, in both formats; and the program's metrics.
 
 use broker::audit::Event;

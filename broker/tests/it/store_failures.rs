@@ -236,6 +236,11 @@ async fn assert_all_pending(served: &BrokerProcess, keys: u8) {
     }
 }
 
+fn serve_with_little_space(installation: &Installation) -> BrokerProcess {
+    let config = &installation.config;
+    BrokerProcess::start(BrokerCommand::limited_to_kib(LITTLE_KIB, "serve", config))
+}
+
 fn lift_the_limit(served: &BrokerProcess) {
     let lifted = Command::new("prlimit")
         .args([
@@ -251,11 +256,7 @@ fn lift_the_limit(served: &BrokerProcess) {
 #[tokio::test]
 async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
     let installation = Installation::with_tables();
-    let served = BrokerProcess::start(BrokerCommand::limited_to_kib(
-        LITTLE_KIB,
-        "serve",
-        &installation.config,
-    ));
+    let served = serve_with_little_space(&installation);
     let full_at = fill(&served).await;
     assert!(full_at > 0, "the first few fit");
     served.session(full_at).await.is_refusal(503);
@@ -278,11 +279,7 @@ async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
 #[tokio::test]
 async fn every_login_acknowledged_before_the_disk_was_full_survives_a_crash() {
     let installation = Installation::with_tables();
-    let served = BrokerProcess::start(BrokerCommand::limited_to_kib(
-        LITTLE_KIB,
-        "serve",
-        &installation.config,
-    ));
+    let served = serve_with_little_space(&installation);
     let full_at = fill(&served).await;
     served.kill();
 

@@ -38,11 +38,11 @@ pub struct Browser<T> {
     pub seen: Vec<Page>,
     /// Every address that it asked for.
     pub asked: Vec<Url>,
-    /// What sends its requests.
+    /// The transport of its requests.
     pub transport: T,
 }
 
-/// What sends the requests of a browser, and says where it may go.
+/// Sends the requests of a browser, and limits where it may go.
 pub trait Transport {
     /// The reason for which a navigation ends early.
     type Error;

@@ -68,7 +68,7 @@ pub struct Event {
     pub project: Option<String>,
     /// The login of the call.
     pub login: Option<String>,
-    /// What vouches for the visitor.
+    /// The evidence that vouches for the visitor.
     pub provenance: Option<String>,
     /// The status of the answer.
     pub status: Option<u16>,

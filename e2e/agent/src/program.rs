@@ -37,7 +37,7 @@ pub struct Program {
     read: usize,
 }
 
-/// What ends with a program.
+/// The processes that end with a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kills {
     /// The process that was started.

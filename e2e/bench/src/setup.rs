@@ -1,4 +1,4 @@
-//! What every measurement needs: the programs, the cores, and how much is measured.
+//! The needs of every measurement: the programs, the cores, and how much is measured.
 
 use std::net::SocketAddr;
 use std::path::Path;

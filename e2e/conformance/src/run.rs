@@ -266,7 +266,7 @@ impl<'a> Run<'a> {
         self.results.skip(requirements, reason);
     }
 
-    /// What a test of `requirement` needs; without it, the requirement is skipped for this
+    /// Returns the value that a test of `requirement` needs, or skips it for this
     /// `reason`.
     pub(crate) fn or_skip<T>(
         &mut self,

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::operation::{BrokerOperation, CallOwner, list};
 
-/// What a fault does to the broker's answer, as far as a client can tell.
+/// The effect of a fault on the broker's answer, as far as a client can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// There is none: the broker does not see the call.

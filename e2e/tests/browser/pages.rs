@@ -163,7 +163,7 @@ async fn the_inspector_loads_after_twenty_pages_and_in_the_twelfth_tab() {
     close_after(&browser, steps).await;
 }
 
-/// What a user sees of the layout.
+/// The layout as a user sees it.
 impl User<'_> {
     pub(crate) async fn sees_no_sideways_scroll(&self, picture: &str) -> WebDriverResult<()> {
         self.takes_picture(picture).await?;

@@ -1,4 +1,4 @@
-//! What the README shows, run as it is: the flow in seven lines of curl, and backends in three
+//! The examples of the README, run as they are: the flow in seven lines of curl, and backends in three
 //! languages, each of which signs users in, and reads a result once.
 //!
 //! Needs curl 7.82, and the packages of the consumers in Python and Node;
@@ -199,7 +199,7 @@ async fn run(lines: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a call printed: its answer, and its status after that.
+/// The output of a call: its answer, and its status after that.
 fn split_status(line: &str) -> (&str, &str) {
     line.rsplit_once(' ').unwrap_or((line, ""))
 }

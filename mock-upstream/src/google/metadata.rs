@@ -1,4 +1,4 @@
-//! What a client reads before it signs users in: the discovery document, and the published
+//! The documents that a client reads before it signs users in: the discovery document, and the published
 //! keys as a JSON Web Key Set and as certificates.
 
 use serde_json::json;

@@ -63,7 +63,7 @@ impl Google {
         (self.context.now_ms() < expires_ms).then(|| claims_as_text(claims, header))
     }
 
-    /// What an access token gives access to, as text.
+    /// The scope of an access token, as text.
     fn access_info(&self, token: &str) -> Option<Value> {
         let access = self.access(token)?;
         let claims = scoped_claims(&access.user, &access.scopes);

@@ -125,7 +125,7 @@ impl SignInPage<'_> {
         !self.value(name).is_empty()
     }
 
-    /// What the user can do at the field `id` of a refused form, the only one that can be
+    /// The advice to the user at the field `id` of a refused form, the only one that can be
     /// wrong; the API's own messages speak of JSON.
     fn id_message(&self) -> Option<&'static str> {
         let (_, refusal) = self.problem?.form?;

@@ -150,7 +150,7 @@ const FAULTS: [Misbehaviour; 6] = [
     Misbehaviour::TokenHuge,
 ];
 
-/// What a token call received: the head, the body, and the result of the last read.
+/// The answer to a token call: the head, the body, and the result of the last read.
 struct Received {
     head: String,
     body: String,

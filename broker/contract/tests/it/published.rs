@@ -1,4 +1,4 @@
-//! What is published: the OpenAPI document, complete, valid, and about the types of this crate
+//! The published contract: the OpenAPI document, complete, valid, and about the types of this crate
 //! (`testkit::openapi` checks every response of a broker against it); and the form of the
 //! catalogue of rules, and the search by its sentences.
 

@@ -1,4 +1,4 @@
-//! What an operator sees of the providers: the calls, the report and the advice of
+//! The providers as an operator sees them: the calls, the report and the advice of
 //! `broker check --online`, and in the log a provider that refuses our own client
 //! credentials.
 

@@ -1,4 +1,4 @@
-//! What grows, and what must not: live sessions, and what is left of past logins.
+//! Growth: live sessions, and the rows that past logins leave.
 //!
 //! In the month a broker's clock is moved by an hour, and users sign in, again and again.
 //! The sweeper keeps its own interval of 15 seconds.
@@ -26,7 +26,7 @@ const LIFETIME: Duration = Duration::from_secs(600);
 /// The most that logins may take beside many sessions, as a multiple of beside few.
 const MAX_BESIDE_SESSIONS: Goal = Goal::RatioAtMost(1.2);
 
-/// What no longer grows.
+/// The goal of a size that no longer grows.
 const FLAT: Goal = Goal::RatioAtMost(1.1);
 
 const HOUR: Duration = Duration::from_secs(3600);

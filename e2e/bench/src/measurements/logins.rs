@@ -19,7 +19,7 @@ const CLIENTS: [usize; 3] = [1, 16, 64];
 /// The broker's time limit for a request of 64 clients on a file, for one in a hundred.
 const P99: Goal = Goal::AtMost(10.0);
 
-/// What PostgreSQL does for its broker.
+/// The work of PostgreSQL for its broker.
 const STATEMENTS: &str = "statements of a login";
 const LOG: &str = "write-ahead log of a login";
 const DATABASE_CPU: &str = "CPU of a login in PostgreSQL";

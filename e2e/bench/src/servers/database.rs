@@ -52,7 +52,7 @@ impl Database {
         self.server.url(NAME)
     }
 
-    /// What has been used until now.
+    /// Statements, log and processor time until now.
     pub(crate) async fn usage(&self) -> Result<Usage, BenchError> {
         let row = self.client.query_one(
             "SELECT (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements),

@@ -55,7 +55,7 @@ struct Failover {
     resumption: Resumption,
     /// The commits of the primary that its standby had not received.
     lost_commits: u64,
-    /// What the model does not explain.
+    /// The findings that the model does not explain.
     violations: Vec<String>,
 }
 

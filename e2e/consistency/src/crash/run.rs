@@ -172,7 +172,7 @@ impl Run {
 pub(super) struct Questioned {
     /// Their number.
     pub(super) questions: u64,
-    /// What the model does not explain.
+    /// The findings that the model does not explain.
     pub(super) violations: Vec<String>,
 }
 

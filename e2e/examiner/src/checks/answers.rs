@@ -193,7 +193,7 @@ fn profile_of(user: &User<'_>) -> Value {
 }
 
 impl WrongAnswer {
-    /// Where the wrong part is in the answer of `operation`; `None` if that lacks it.
+    /// The place of the wrong part in the answer of `operation`; `None` if that lacks it.
     fn pointer_in(&self, operation: &str) -> Option<&'static str> {
         match (self.part, operation) {
             (Part::Any, _)

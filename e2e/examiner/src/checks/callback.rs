@@ -155,7 +155,7 @@ fn is_shared(ways: &[SignInWay]) -> bool {
     pairs.any(|(a, b)| a.flow != b.flow && a.callback == b.callback)
 }
 
-/// What the rows of the parameters stand for.
+/// The values that the rows of the parameters stand for.
 fn values_of(victim: &Person) -> [(&'static str, String); 7] {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     [

@@ -70,7 +70,7 @@ pub(super) struct ReturnTo {
     pub(super) addresses: Vec<String>,
 }
 
-/// What parsers stumble over, and what frameworks then show.
+/// The values over which parsers stumble, and what frameworks then show.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ErrorPage {

@@ -1,5 +1,5 @@
 //! A login in plain words, from its events: "we" is the demo, "you" its user. What an answer
-//! means is told by the table of `facts`; here is what depends on the rest of the login.
+//! means stands in the table of `facts`; here is what depends on the rest of the login.
 
 use std::sync::Arc;
 

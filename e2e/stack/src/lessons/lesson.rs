@@ -104,7 +104,7 @@ pub(crate) enum Preparation {
     Advance { seconds: u32 },
 }
 
-/// What an event must show. `signed_in` is shown by both flows.
+/// The properties that an event must have. `signed_in` is shown by both flows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
