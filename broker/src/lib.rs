@@ -24,9 +24,9 @@
 //! | `limits` | quotas, rate limits, and the refusal of an overload |
 //! | [`cookie_cipher`] | the encryption of cookies |
 //! | [`audit`], [`metrics`] | one event for each request and upstream call; their statistics |
-//! | [`log_format`] | the readable format of the log |
+//! | [`log_format`] | the readable format of the log, and the panic hook |
 //! | [`clock`], [`random`] | the one source of time, and of randomness |
-//! | [`panics`], `untrusted` | the panic hook; parsed queries, and text that is safe to print |
+//! | `untrusted` | parsed queries, and text that is safe to print |
 //!
 //! # Invariants
 //!
@@ -75,8 +75,6 @@ pub mod metrics;
 
 pub mod clock;
 pub mod random;
-
-pub mod panics;
 
 mod untrusted;
 

@@ -1,6 +1,7 @@
-//! The readable format of the log: one short line for each event, and what happened
-//! below it where a rule applied. No line is wider than [`MAX_WIDTH`], except for a word
-//! that is.
+//! The readable format of the log, and the panic hook that writes to it.
+//!
+//! Each event is one short line, with what happened below it where a rule applied. No line is
+//! wider than [`MAX_WIDTH`], except for a word that is.
 //!
 //! ```text
 //! 00:52:24 OCIMty_vJ4bA browser → broker GET /login/…  303 bound (vouched)
@@ -197,6 +198,18 @@ impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.push(field, &format!("{value:?}"));
     }
+}
+
+/// Makes every panic of this process one log line with its location alone: its message may
+/// contain a secret.
+pub fn log_panic_locations() {
+    std::panic::set_hook(Box::new(|panic| {
+        let location = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        tracing::error!(location, "a panic");
+    }));
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ fn a_panic_reports_its_location_and_not_its_message() {
         .with_ansi(false)
         .with_writer(|| LogWriter)
         .init();
-    broker::panics::log_location_only();
+    broker::log_format::log_panic_locations();
     let secret = format!("{MARK}-of-a-panic");
     let message = secret.clone();
     let panicked = std::thread::spawn(move || panic!("failed with {message}")).join();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
 use crate::http::InFlight;
-use crate::log_format::ReadableFormat;
+use crate::log_format::{ReadableFormat, log_panic_locations};
 use crate::metrics::Metrics;
 use crate::store::StoreError;
 use crate::{Broker, Dependencies, StartError};
@@ -32,7 +32,7 @@ pub(super) async fn serve(config: Config) -> Result<(), Box<dyn Error>> {
     if let Some(exposure) = config.store.url.exposure() {
         tracing::warn!("{exposure}");
     }
-    crate::panics::log_location_only();
+    log_panic_locations();
     raise_file_limit();
     let bind = config.bind;
     let summary = summary(&config);

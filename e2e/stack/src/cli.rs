@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use broker::cli::health::status_at;
-use broker::log_format::ReadableFormat;
+use broker::log_format::{ReadableFormat, log_panic_locations};
 use clap::Parser;
 use mock_upstream::users::KnownUsers;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -52,7 +52,7 @@ pub struct Cli {
 impl Cli {
     /// Runs the stack until a signal stops it; an error is one line on standard error.
     pub async fn run(self) -> ExitCode {
-        broker::panics::log_location_only();
+        log_panic_locations();
         if self.health {
             return exit_code(ask_health(self.settings.control).await);
         }

@@ -162,7 +162,7 @@ pub async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
 
 /// As `broker serve` does.
 fn write_log() {
-    broker::panics::log_location_only();
+    broker::log_format::log_panic_locations();
     tracing_subscriber::fmt()
         .json()
         .with_max_level(tracing::Level::INFO)
