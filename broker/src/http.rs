@@ -3,10 +3,11 @@
 //! The routes are in two files, `api` for backends and programs and `browser` for browsers.
 //! A handler takes what it needs as types of `request`, calls one use case, which fills in
 //! the event of the request's `context`, and answers with types of `response`. The status of
-//! every refusal is in one table, in `response::refusal`. `finish` ends every request.
+//! every refusal is in one table, in `response::refusal`. `finish` ends every request, and adds
+//! the headers of every answer.
 //!
-//! Imports go one way: routes → `request` → `response` → `context`, with `route_table`
-//! and `raw_headers` below them all.
+//! Imports go one way: routes → `request` → `response` → `context`, with `raw_headers` below
+//! them all.
 
 mod api;
 mod browser;
@@ -14,19 +15,16 @@ mod browser;
 /// The types that handlers take. Each guard reads headers or a body once, and returns a
 /// type with a meaning or refuses with the rule that was broken.
 mod request {
-    pub(crate) mod authenticated;
     pub(crate) mod browser_request;
     pub(crate) mod guards;
     pub(crate) mod preconditions;
 
     mod client;
-    mod cookies;
     mod upstream_login_cookies;
 }
 
 /// The types that handlers answer with.
 mod response {
-    pub(crate) mod headers;
     pub(crate) mod pages;
     pub(crate) mod redirect;
     pub(crate) mod refusal;
@@ -36,7 +34,6 @@ mod context;
 mod dropped_headers;
 mod finish;
 mod raw_headers;
-mod route_table;
 mod server;
 
 use rocket::shield::Shield;
@@ -88,7 +85,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .manage(broker)
         .attach(in_flight.fairing())
         .manage(in_flight)
-        // The headers of `response::headers` are stricter.
+        // The headers of `finish` are stricter.
         .attach(Shield::new())
         .attach(RestoreDroppedHeaders)
         .attach(NoHeadByForm)

@@ -12,8 +12,7 @@ use rocket::serde::json::{Json, Value, json};
 use rocket::{Responder, State, get, post};
 
 use super::context::RequestContext;
-use super::request::authenticated::Authenticated;
-use super::request::guards::{Bearer, NewLogin};
+use super::request::guards::{Authenticated, Bearer, NewLogin};
 use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::sign_in::{clean, legacy};

@@ -1,4 +1,5 @@
-//! The context of one request: its id, and what its log line says.
+//! The context of one request: its id, and what its log line says; its caller, and the methods of
+//! its path.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
@@ -6,7 +7,9 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rocket::Request;
+use rocket::http::Method;
 use rocket::request::{FromRequest, Outcome};
+use rocket::route::Route;
 
 use crate::Broker;
 use crate::audit::{Event, Party};
@@ -139,5 +142,70 @@ impl<'r> FromRequest<'r> for &'r RequestContext {
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
         Outcome::Success(RequestContext::of(request))
+    }
+}
+
+/// The name of the routes that refuse a method.
+pub(crate) const WRONG_METHOD: &str = "wrong method";
+
+/// Every method that Rocket knows.
+pub(crate) const METHODS: [Method; 9] = [
+    Method::Get,
+    Method::Post,
+    Method::Put,
+    Method::Delete,
+    Method::Patch,
+    Method::Head,
+    Method::Options,
+    Method::Trace,
+    Method::Connect,
+];
+
+/// The methods of the path of `request`, as `Allow` lists them; none, if there is no
+/// such path.
+pub(crate) fn allowed_methods(request: &Request<'_>) -> Option<&'static str> {
+    let path = request.uri().path().as_str();
+    let routes = request.rocket().routes().filter(|route| is_own(route));
+    let methods = routes
+        .filter(|route| matches(route.uri.as_str(), path))
+        .map(|route| route.method);
+    let methods: Vec<_> = methods.collect();
+    match (
+        methods.contains(&Method::Get),
+        methods.contains(&Method::Post),
+    ) {
+        (true, true) => Some("GET, HEAD, POST"),
+        (true, false) => Some("GET, HEAD"),
+        (false, true) => Some("POST"),
+        (false, false) => None,
+    }
+}
+
+/// The preconditions have no name.
+fn is_own(route: &Route) -> bool {
+    let name = route.name.as_deref();
+    name.is_some_and(|name| name != WRONG_METHOD) && route.method != Method::Head
+}
+
+/// Whether `path`, which has one spelling, is one of the paths of `template`.
+fn matches(template: &str, path: &str) -> bool {
+    let (mut template, mut path) = (template.split('/'), path.split('/'));
+    loop {
+        match (template.next(), path.next()) {
+            (Some(part), Some(name)) if part == name || part.starts_with('<') => {}
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}
+
+/// The caller of the path: the specification gives backends the versioned operations
+/// and the list of providers, and browsers the rest.
+pub(crate) fn caller(request: &Request<'_>) -> Party {
+    let path = request.uri().path().as_str();
+    let first = path.split('/').find(|name| !name.is_empty());
+    match first {
+        Some("v1" | "api") => Party::Consumer,
+        _ => Party::Browser,
     }
 }

@@ -1,17 +1,16 @@
 //! The end of every request: what no handler answered is caught, the answer gets its headers,
 //! and the event goes to the audit log.
 
-use contract::Rule;
+use contract::{Origin, Rule};
 use rocket::fairing::AdHoc;
-use rocket::http::Status;
+use rocket::http::{Header, Status};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, catch};
 
-use super::context::{RequestContext, broker};
+use super::context::{RequestContext, broker, caller};
+use super::raw_headers;
 use super::request::preconditions::rule_of_unrouted;
-use super::response::headers;
 use super::response::refusal::Refusal;
-use super::route_table::caller;
 use crate::Broker;
 use crate::audit::{Event, Party};
 use crate::store::fail_points::FailPoint;
@@ -26,9 +25,51 @@ pub(super) fn fairing() -> AdHoc {
 /// Completes the answer to `request`, and records its event.
 fn close(request: &Request<'_>, response: &mut Response<'_>) {
     let (broker, context) = (broker(request), RequestContext::of(request));
-    headers::complete(response, context.request_id(), &broker.core.base_url);
+    complete_headers(response, context.request_id(), &broker.core.base_url);
     broker.audit.record(&event(broker, request, response));
     broker.fail_points.hit(FailPoint::BeforeAnswer);
+}
+
+/// The pages load their style, and nothing else. No `form-action`: browsers apply it to
+/// the redirects after a form, too.
+const CONTENT_SECURITY_POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Adds the headers that `response` does not have yet.
+fn complete_headers(response: &mut Response<'_>, request_id: &str, base_url: &Origin) {
+    response.set_raw_header("X-Request-Id", request_id.to_owned());
+    for (name, value) in [
+        ("Cache-Control", "no-store"),
+        ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+        ("Referrer-Policy", "no-referrer"),
+        ("X-Content-Type-Options", "nosniff"),
+    ] {
+        set_if_absent(response, Header::new(name, value));
+    }
+    // On a redirect it would sever a popup from its opener.
+    if is_html(response) {
+        set_if_absent(
+            response,
+            Header::new("Cross-Origin-Opener-Policy", "same-origin"),
+        );
+    }
+    if base_url.is_https() {
+        set_if_absent(
+            response,
+            Header::new("Strict-Transport-Security", "max-age=31536000"),
+        );
+    }
+}
+
+fn is_html(response: &Response<'_>) -> bool {
+    let media_type = response.headers().get_one("Content-Type");
+    media_type.is_some_and(|it| raw_headers::is(it, "text/html"))
+}
+
+fn set_if_absent(response: &mut Response<'_>, header: Header<'static>) {
+    if !response.headers().contains(header.name().as_str()) {
+        response.set_header(header);
+    }
 }
 
 fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Event {

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 
 use contract::{CodeChallenge, Digest, HandoffCode, LoginError, Profile, RedirectUri, Rule, State};
 
-use super::answer::{
-    BrowserAnswer, ClientRedirect, Confirmation, LegacyOutcome, Question, Refused,
+use super::{
+    BrokerCore, BrowserAnswer, CallObserver, ClientRedirect, Confirmation, LegacyOutcome, Question,
+    Refused,
 };
-use super::broker_core::{BrokerCore, CallObserver};
 use crate::audit::{Event, Step};
 use crate::model::grant::NewGrant;
 use crate::model::login_session::LoginOutcome;

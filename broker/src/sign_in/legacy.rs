@@ -8,8 +8,7 @@ use contract::{
     TokenRequest,
 };
 
-use super::answer::{ClientRedirect, LegacyOutcome, ProviderRedirect, Refused};
-use super::broker_core::{BrokerCore, CallObserver};
+use super::{BrokerCore, CallObserver, ClientRedirect, LegacyOutcome, ProviderRedirect, Refused};
 use crate::audit::{Event, Step};
 use crate::model::LoginId;
 use crate::model::grant::Redemption;

@@ -10,9 +10,9 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
+use crate::http::context::{METHODS, WRONG_METHOD, allowed_methods};
 use crate::http::raw_headers::{is, is_host, only};
 use crate::http::response::refusal::Refusal;
-use crate::http::route_table::{METHODS, WRONG_METHOD, allowed_methods};
 use crate::untrusted::Query;
 
 /// Preconditions come before every route.

@@ -8,7 +8,7 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::time::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::{client, cookies};
+use super::client;
 use crate::cookie_cipher::CookieCipher;
 use crate::http::context::broker;
 use crate::http::response::redirect::SeeOther;
@@ -143,12 +143,12 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
     type Error = Rule;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
-        if cookies::are_unreadable(request.headers()) {
+        if client::has_unreadable_cookies(request.headers()) {
             return Outcome::Error(Refusal::from(Rule::RequestCookies).at_guard(request));
         }
         let broker = broker(request);
         let is_https = broker.core.base_url.is_https();
-        let held = cookies::with_prefix(request.headers(), prefix(is_https))
+        let held = client::cookies_with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| {
                 let opened = broker.cookie_cipher.decrypt(name, value);

@@ -3,8 +3,9 @@
 use askama::Template;
 use contract::{Origin, Rule};
 use rocket::response::content::RawHtml;
+use rocket::response::{self, Responder};
+use rocket::{Request, Response};
 
-use super::headers::FormPage;
 use crate::model::login_session::Handle;
 use crate::projects::Project;
 use crate::sign_in::{Confirmation, Question};
@@ -64,6 +65,23 @@ pub(crate) enum FormTarget<'a> {
     Login(&'a Handle),
     /// The page's own, whose query the page must not contain.
     Here,
+}
+
+/// The policy of the one page that has a script: otherwise the same as for every answer.
+const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+/// A page with forms. It has a script, and sends its origin with a form: under
+/// `no-referrer`, browsers would send `Origin: null`.
+pub(crate) struct FormPage<R>(pub(crate) R);
+
+impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for FormPage<R> {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'o> {
+        Response::build_from(self.0.respond_to(request)?)
+            .raw_header("Content-Security-Policy", POLICY_WITH_SCRIPT)
+            .raw_header("Referrer-Policy", "same-origin")
+            .ok()
+    }
 }
 
 /// The page that asks whether the user started this sign-in.

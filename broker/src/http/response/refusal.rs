@@ -10,9 +10,8 @@ use rocket::serde::json::Json;
 
 use super::pages;
 use crate::audit::Party;
-use crate::http::context::{RequestContext, broker};
+use crate::http::context::{RequestContext, allowed_methods, broker, caller};
 use crate::http::raw_headers::prefers_html;
-use crate::http::route_table::{allowed_methods, caller};
 use crate::projects::Project;
 use crate::sign_in::Refused;
 
