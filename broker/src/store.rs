@@ -15,7 +15,6 @@ mod sqlite;
 
 pub(crate) mod step_queue;
 
-mod executor;
 mod row;
 mod sql;
 mod steps;

@@ -11,7 +11,6 @@ pub(super) mod executor;
 pub(super) mod url;
 
 mod connections;
-mod error_message;
 #[cfg(all(test, feature = "postgres"))]
 mod tests;
 
@@ -21,16 +20,16 @@ use deadpool_postgres::{GenericClient as _, Object};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use super::executor::{Executor as _, parameters};
 use super::fail_points::{FailPoint, FailPoints};
 use super::outcome::{StoreError, check_version};
+use super::row::{Executor as _, parameters};
 use super::sql::{SCHEMA, SCHEMA_VERSION};
 use crate::model::UnixMs;
 use connections::{SETTINGS, Settings};
 use executor::PostgresExecutor;
 use url::{PoolMode, PostgresUrl};
 
-pub(super) use error_message::StepError;
+pub(super) use executor::StepError;
 
 /// The time limit of a step that has its connection. It is shorter than
 /// `statement_timeout`: a commit that waits for a synchronous standby when it is

@@ -5,9 +5,8 @@
 
 use contract::{Digest, Rule};
 
-use super::executor::{Executor, parameters};
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
-use super::row::{self, outcome_columns, profile_text};
+use super::row::{self, Executor, outcome_columns, parameters, profile_text};
 use super::sql;
 use crate::model::grant::{NewGrant, Redemption, Token};
 use crate::model::login_session::{

@@ -10,9 +10,8 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, OptionalExtension as _, Row, params_from_iter};
 
 use crate::model::UnixMs;
-use crate::store::executor::{Executor, Parameter};
 use crate::store::outcome::StoreError;
-use crate::store::row::{Columns, Unreadable};
+use crate::store::row::{Columns, Executor, Parameter, Unreadable};
 
 /// Runs a step. SQLite blocks and never waits, so the first poll finishes it.
 pub(in crate::store) fn poll_once<T>(step: impl Future<Output = T>) -> T {
