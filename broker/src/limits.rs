@@ -2,8 +2,7 @@
 //! and the limit of what the broker takes from all of them.
 
 mod overload;
-mod rate_limit;
-mod session_quota;
+mod quota;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,11 +14,10 @@ use crate::clock::Clock;
 use crate::config::LimitsConfig;
 use crate::model::UnixMs;
 use crate::relay::Provenance;
-use rate_limit::RateLimit;
-use session_quota::SessionQuota;
+use quota::{RateLimit, SessionQuota};
 
 pub(crate) use overload::Overload;
-pub(crate) use session_quota::Counted;
+pub(crate) use quota::Counted;
 
 /// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

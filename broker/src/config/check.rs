@@ -8,8 +8,8 @@ use std::path::Path;
 
 use figment::Figment;
 
+use super::Config;
 use super::error::ConfigError;
-use super::settings::Config;
 use super::upstream::ProxyConfig;
 use crate::projects::Project;
 use crate::store::StoreUrl;

@@ -7,7 +7,7 @@ use figment::Figment;
 use figment::error::Kind;
 use figment::providers::Env;
 
-use super::settings::Config;
+use super::Config;
 
 /// The beginning of the variables that set keys.
 pub(super) const PREFIX: &str = "BROKER_";

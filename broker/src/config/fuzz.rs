@@ -6,8 +6,8 @@ use figment::providers::{Format as _, Toml};
 use figment::value::{Dict, Value};
 use testkit::fuzz::Corpus;
 
+use super::Config;
 use super::error::ConfigError;
-use super::settings::Config;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use figment::Figment;
 use figment::providers::{Env, Format as _, Toml};
 
+use super::Config;
 use super::check;
 use super::error::ConfigError;
 use super::error_message::{self, PREFIX};
-use super::settings::Config;
 use crate::projects::Project;
 
 impl Config {
