@@ -8,16 +8,12 @@
 //!
 //! | file | table of the specification |
 //! |---|---|
-//! | [`provider`] | Provider, ProviderStatus |
-//! | [`redirect_uri`] | RedirectUri, and the URL a login session answers with |
-//! | [`origin`] | base addresses, and the definition of loopback |
+//! | [`address`] | base addresses, RedirectUri, and the URL a login session answers with |
 //! | [`credentials`] | `client_id`, `client_secret`, `session_key` |
-//! | [`pkce`] | `state`, `code_verifier`, `code_challenge`, and Transaction |
 //! | [`login`] | LoginSessionRequest, LoginResultRequest and their answers |
-//! | [`token`] | TokenRequest, TokenResponse |
-//! | [`profile`] | Profile |
+//! | [`legacy`] | `state`, `code_verifier`, `code_challenge`, Transaction; TokenRequest, TokenResponse |
+//! | [`profile`] | Provider, ProviderStatus, Profile |
 //! | [`answer`] | ApiError, and the constants of `expires_in` |
-//! | [`digest`] | SHA-256, the only form in which a secret may be stored |
 //! | [`openapi`] | the same contract as OpenAPI and JSON Schema |
 //! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
 //!
@@ -30,17 +26,13 @@
 
 #![warn(missing_docs)]
 
+pub mod address;
 pub mod answer;
 pub mod credentials;
-pub mod digest;
+pub mod legacy;
 pub mod login;
-pub mod origin;
-pub mod pkce;
 pub mod profile;
-pub mod provider;
-pub mod redirect_uri;
 pub mod rules;
-pub mod token;
 
 mod text;
 mod uri;
@@ -65,18 +57,16 @@ macro_rules! redacted {
     };
 }
 
+pub use address::{AuthorizationUrl, Origin, RedirectUri};
 pub use answer::{ApiError, Lifetime, LoginLifetime, TokenLifetime};
 pub use credentials::{ClientId, ClientSecret, DEVELOPMENT_SECRET, PresentedClientId, SessionKey};
-pub use digest::Digest;
+pub use legacy::{
+    AccessToken, CodeChallenge, CodeVerifier, GrantType, HandoffCode, Scope, State, TokenRequest,
+    TokenResponse, TokenType, Transaction,
+};
 pub use login::{
     LoginError, LoginResult, LoginResultRequest, LoginSessionRequest, LoginSessionResponse,
 };
-pub use origin::Origin;
-pub use pkce::{CodeChallenge, CodeVerifier, State, Transaction};
-pub use profile::{Profile, Subject};
-pub use provider::{Provider, ProviderStatus};
-pub use redirect_uri::{AuthorizationUrl, RedirectUri};
+pub use profile::{Profile, Provider, ProviderStatus, Subject};
 pub use rules::{Malformed, Rule, Source};
-pub use token::{
-    AccessToken, GrantType, HandoffCode, Scope, TokenRequest, TokenResponse, TokenType,
-};
+pub use text::Digest;

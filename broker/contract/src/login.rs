@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::{AuthorizationUrl, RedirectUri};
 use crate::answer::LoginLifetime;
 use crate::credentials::{ClientId, ClientSecret, SessionKey};
-use crate::profile::Profile;
-use crate::provider::Provider;
-use crate::redirect_uri::{AuthorizationUrl, RedirectUri};
+use crate::profile::{Profile, Provider};
 
 /// The body of `POST /v1/login/session`.
 #[derive(Debug, Serialize, Deserialize)]

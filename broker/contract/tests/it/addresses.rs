@@ -166,7 +166,7 @@ fn of_length(start: &str, length: usize) -> String {
 
 #[test]
 fn a_callback_has_at_most_2048_characters_and_an_origin_no_more_than_a_name_can_have() {
-    assert_eq!(contract::redirect_uri::MAX_CHARS, 2048);
+    assert_eq!(contract::address::MAX_CHARS, 2048);
     for (length, is_accepted) in [(2047, true), (2048, true), (2049, false), (100_000, false)] {
         let text = of_length("https://app.example/", length);
         check(&text, is_accepted, "its length");
