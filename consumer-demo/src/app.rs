@@ -6,8 +6,7 @@ use contract::RedirectUri;
 
 use crate::accounts::Accounts;
 use crate::broker::Broker;
-use crate::clock::Clock;
-use crate::config::{Config, StartError};
+use crate::config::{Clock, Config, StartError};
 use crate::session_store::SessionStore;
 
 /// The application: its configuration, its sessions and its accounts.

@@ -24,7 +24,7 @@
 //! | `pages.rs`, `pages/`, `templates/` | the HTML that users see |
 //! | `server.rs` | Rocket: settings, headers, methods, request log |
 //! | `app.rs` | the state that all handlers share |
-//! | `config.rs`, `clock.rs`, `random.rs` | settings, time and randomness, read by one module each |
+//! | `config.rs`, `random.rs` | settings and time; randomness |
 //! | `cli.rs` | the program: flags, environment, servers |
 //!
 //! # Invariants
@@ -67,13 +67,11 @@ mod pages;
 mod server;
 
 mod app;
-mod clock;
 mod config;
 mod random;
 
 pub mod cli;
 
 pub use crate::app::App;
-pub use crate::clock::Clock;
-pub use crate::config::{Config, StartError};
+pub use crate::config::{Clock, Config, StartError};
 pub use crate::cookies::SentCookies;
