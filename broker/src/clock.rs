@@ -13,8 +13,10 @@
 //! up with one.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use crate::model::UnixMs;
 
@@ -87,22 +89,18 @@ impl Clock {
 
     /// The present time.
     pub fn now(&self) -> UnixMs {
-        self.state().now()
+        self.0.lock().now()
     }
 
     /// Advances the clock and all its clones.
     pub fn advance(&self, by: Duration) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.advanced_ms = state.advanced_ms.saturating_add(whole_ms(by));
     }
 
     /// The offset by which it was advanced by hand, in milliseconds.
     pub fn advanced_ms(&self) -> i64 {
-        self.state().advanced_ms
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().advanced_ms
     }
 }
 

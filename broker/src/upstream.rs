@@ -19,9 +19,9 @@ mod oauth;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, PoisonError};
 
 use contract::{Profile, Provider, ProviderStatus};
+use parking_lot::Mutex;
 
 use crate::clock::Clock;
 use crate::config::UpstreamConfig;
@@ -207,7 +207,7 @@ struct Availability(Mutex<HashMap<Provider, UnixMs>>);
 impl Availability {
     /// Records the result of a complete upstream login.
     fn record(&self, provider: Provider, result: Result<(), Failure>, now: UnixMs) {
-        let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failing = self.0.lock();
         match result {
             Ok(()) => {
                 failing.remove(&provider);
@@ -222,8 +222,8 @@ impl Availability {
 
     /// Whether `provider` is expected to work.
     fn is_available(&self, provider: Provider, now: UnixMs) -> bool {
-        let failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        failing
+        self.0
+            .lock()
             .get(&provider)
             .is_none_or(|since| !since.plus_ms(FORGIVEN_AFTER_MS).is_after(now))
     }

@@ -9,9 +9,10 @@
 //! accepts.
 
 use std::collections::VecDeque;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use parking_lot::Mutex;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::Header;
 use rocket::{Data, Request};
@@ -39,13 +40,9 @@ const MAX_REQUESTS: usize = 1024;
 /// The names of dropped headers, by the task that serves their request, the oldest first.
 static DROPPED: Mutex<VecDeque<(task::Id, Vec<String>)>> = Mutex::new(VecDeque::new());
 
-fn dropped() -> MutexGuard<'static, VecDeque<(task::Id, Vec<String>)>> {
-    DROPPED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Notes that the request which `task` serves lacks the header `name`.
 fn note(task: task::Id, name: &str) {
-    let mut dropped = dropped();
+    let mut dropped = DROPPED.lock();
     if let Some((_, names)) = dropped.iter_mut().rfind(|(its, _)| *its == task) {
         names.push(name.to_owned());
         return;
@@ -59,7 +56,7 @@ fn note(task: task::Id, name: &str) {
 /// Takes the names for the request that the current task serves. Rocket reports them in
 /// that task, before any code of ours runs.
 fn take() -> Vec<String> {
-    let mut dropped = dropped();
+    let mut dropped = DROPPED.lock();
     let position =
         task::try_id().and_then(|task| dropped.iter().rposition(|(its, _)| *its == task));
     let taken = position.and_then(|position| dropped.remove(position));
@@ -126,6 +123,6 @@ mod tests {
         let (first, second) = tokio::spawn(read).await.expect("it took the names");
         assert_eq!(first, ["Origin", "Cookie"]);
         assert!(second.is_empty());
-        assert_eq!(dropped().len(), MAX_REQUESTS - 1);
+        assert_eq!(DROPPED.lock().len(), MAX_REQUESTS - 1);
     }
 }

@@ -15,9 +15,11 @@
 //! The queue for a provider has a limit of its own, `limits.upstream_calls`.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::store::step_queue::StepQueue;
 
@@ -65,7 +67,7 @@ impl Overload {
     pub(crate) fn sample(&self, of_a_task: Duration) -> Duration {
         let of_steps = self.steps.delay();
         let delay = Delay::new(of_a_task, of_steps, self.limit);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         *state = state.after(delay);
         self.refuses.store(state.refuses(), Ordering::Relaxed);
         of_a_task.max(of_steps)

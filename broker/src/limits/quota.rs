@@ -4,7 +4,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use contract::{ClientId, LoginLifetime};
@@ -12,6 +11,7 @@ use governor::clock::Clock as Ticking;
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
+use parking_lot::Mutex;
 
 use crate::clock::Clock;
 use crate::model::UnixMs;
@@ -124,7 +124,7 @@ impl SessionQuota {
     ///
     /// If the quota is used up: the seconds until a bucket has ended.
     pub(super) fn count(&self, project: &ClientId, now: UnixMs) -> Result<Counted, u64> {
-        let mut projects = self.projects();
+        let mut projects = self.projects.lock();
         let live = projects.entry(project.clone()).or_default();
         live.forget_ended(now);
         match live.buckets.front() {
@@ -137,13 +137,9 @@ impl SessionQuota {
 
     /// Takes back a session that was counted and then not opened.
     pub(super) fn uncount(&self, project: &ClientId, counted: Counted) {
-        if let Some(live) = self.projects().get_mut(project) {
+        if let Some(live) = self.projects.lock().get_mut(project) {
             live.take_back(counted);
         }
-    }
-
-    fn projects(&self) -> MutexGuard<'_, HashMap<ClientId, Live>> {
-        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,9 +14,9 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rusqlite::Connection;
 
 use super::fail_points::FailPoints;
@@ -165,14 +165,12 @@ impl Readiness {
 
     /// Whether the last write is long enough ago.
     fn is_write_due(&self) -> bool {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        !matches!(&*written, Some(since) if since.elapsed() < WRITE_EVERY)
+        !matches!(&*self.written.lock(), Some(since) if since.elapsed() < WRITE_EVERY)
     }
 
     /// Keeps in mind that a write has succeeded now.
     fn note_write(&self) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        *written = Some(Stopwatch::start());
+        *self.written.lock() = Some(Stopwatch::start());
     }
 }
 

@@ -1,7 +1,8 @@
 //! The steps that wait for the store, and their delay.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::clock::Stopwatch;
 
@@ -25,7 +26,7 @@ struct Waiting {
 impl StepQueue {
     /// Counts a step that begins to wait.
     pub(crate) fn enter(&self) -> WaitingStep<'_> {
-        self.waiting().enter();
+        self.0.lock().enter();
         WaitingStep {
             queue: self,
             waits: Stopwatch::start(),
@@ -35,13 +36,9 @@ impl StepQueue {
     /// The shortest delay since the last call; or, if no step has ended, the time for
     /// which all have waited. None, if there is no queue.
     pub(crate) fn delay(&self) -> Duration {
-        let mut waiting = self.waiting();
+        let mut waiting = self.0.lock();
         let since = waiting.since_progress.as_ref().map(Stopwatch::elapsed);
         waiting.delay(since.unwrap_or_default())
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -56,14 +53,14 @@ impl WaitingStep<'_> {
     /// Ends a step that has its result. Returns the time for which it waited.
     pub(crate) fn end(self) -> Duration {
         let waited = self.waits.elapsed();
-        self.queue.waiting().end(waited);
+        self.queue.0.lock().end(waited);
         waited
     }
 }
 
 impl Drop for WaitingStep<'_> {
     fn drop(&mut self) {
-        self.queue.waiting().steps -= 1;
+        self.queue.0.lock().steps -= 1;
     }
 }
 
@@ -132,10 +129,10 @@ mod tests {
     fn a_step_counts_until_it_ends_or_its_caller_goes_away() {
         let queue = StepQueue::default();
         let (ends, goes_away) = (queue.enter(), queue.enter());
-        assert_eq!(queue.waiting().steps, 2);
+        assert_eq!(queue.0.lock().steps, 2);
         ends.end();
-        assert_eq!(queue.waiting().steps, 1);
+        assert_eq!(queue.0.lock().steps, 1);
         drop(goes_away);
-        assert_eq!(queue.waiting().steps, 0);
+        assert_eq!(queue.0.lock().steps, 0);
     }
 }

@@ -1,9 +1,9 @@
 //! A cached document of the provider, fetched by one sign-in at a time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use contract::Digest;
+use parking_lot::Mutex;
 
 use super::failure::Failure;
 use crate::clock::Clock;
@@ -94,13 +94,13 @@ impl<T> CachedDocument<T> {
         fetch: impl Future<Output = Result<(T, Duration), Failure>>,
     ) -> Result<R, Failure> {
         let id = Digest::of(id.as_bytes());
-        let failures = self.cache().failures;
-        if let Some(known) = self.cache().known(id, &pick, clock.now()) {
+        let failures = self.cache.lock().failures;
+        if let Some(known) = self.cache.lock().known(id, &pick, clock.now()) {
             return known;
         }
         let lock = self.fetching.try_lock().ok();
         if lock.is_none() {
-            let stale = self.cache().stale(&pick, clock.now());
+            let stale = self.cache.lock().stale(&pick, clock.now());
             if let Some(entry) = stale {
                 return Ok(entry);
             }
@@ -111,7 +111,7 @@ impl<T> CachedDocument<T> {
         };
         // Another sign-in may have fetched it in the meantime, or failed to.
         let shared = {
-            let mut cache = self.cache();
+            let mut cache = self.cache.lock();
             let known = cache.known(id, &pick, clock.now());
             known.or_else(|| cache.failed_since(failures).map(Err))
         };
@@ -119,11 +119,7 @@ impl<T> CachedDocument<T> {
             return shared;
         }
         let fetched = fetch.await;
-        self.cache().put(fetched, id, &pick, clock.now())
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache<T>> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().put(fetched, id, &pick, clock.now())
     }
 }
 

@@ -6,8 +6,8 @@
 //! SQLite publishes a commit to other connections after it has reached the disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, Result};
 
 use super::tables::Transaction;
@@ -33,7 +33,7 @@ impl Inline {
         &self,
         step: impl FnOnce(&Connection) -> Result<T>,
     ) -> std::result::Result<T, StoreError> {
-        Ok(self.run(&self.connection(), step)?)
+        Ok(self.run(&self.connection.lock(), step)?)
     }
 
     /// Runs a step in a transaction, and commits it.
@@ -41,7 +41,7 @@ impl Inline {
         &self,
         step: impl FnOnce(&Connection) -> Result<T>,
     ) -> std::result::Result<T, StoreError> {
-        let connection = self.connection();
+        let connection = self.connection.lock();
         let transaction = Transaction::begin(&connection)?;
         let result = self.run(&connection, step)?;
         self.fail_points.hit(FailPoint::BeforeCommit);
@@ -58,13 +58,6 @@ impl Inline {
         let result = catch_panic(|| step(connection))?;
         self.fail_points.hit(FailPoint::AfterRead);
         Ok(result)
-    }
-
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that a panic left behind was rolled back.
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
