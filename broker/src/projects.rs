@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri, Rule};
+use contract::{
+    ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri, Rule, parsed,
+};
+use parking_lot::RwLock;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -135,13 +138,7 @@ impl FromStr for ProjectName {
     }
 }
 
-impl TryFrom<String> for ProjectName {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        text.parse()
-    }
-}
+parsed!(ProjectName);
 
 impl From<ProjectName> for String {
     fn from(name: ProjectName) -> String {
@@ -163,19 +160,13 @@ pub struct Projects(Arc<RwLock<HashMap<ClientId, Arc<Project>>>>);
 impl Projects {
     /// Registers a project; one with the same client id is replaced.
     pub fn register(&self, project: Project) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(project.client_id.clone(), Arc::new(project));
+        let id = project.client_id.clone();
+        self.0.write().insert(id, Arc::new(project));
     }
 
     /// The project with this client id, for requests without credentials.
     pub fn find(&self, client_id: &ClientId) -> Option<Arc<Project>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(client_id)
-            .cloned()
+        self.0.read().get(client_id).cloned()
     }
 
     /// The project with these credentials. An unknown client and a wrong secret take the
@@ -225,21 +216,23 @@ fn printable_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ClientId, 
 }
 
 fn callbacks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RedirectUri>, D::Error> {
-    let callbacks = Vec::deserialize(deserializer)?;
-    match callbacks.is_empty() {
-        true => Err(D::Error::custom("a project has at least one callback")),
-        false => Ok(callbacks),
-    }
+    non_empty(deserializer, "a project has at least one callback")
 }
 
 fn start_origins<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<Origin>>, D::Error> {
-    let origins = Vec::deserialize(deserializer)?;
-    match origins.is_empty() {
-        true => Err(D::Error::custom(
-            "at least one origin; without the key it is the callback's",
-        )),
-        false => Ok(Some(origins)),
+    let rule = "at least one origin; without the key it is the callback's";
+    non_empty(deserializer, rule).map(Some)
+}
+
+fn non_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    rule: &'static str,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(deserializer)?;
+    match list.is_empty() {
+        true => Err(D::Error::custom(rule)),
+        false => Ok(list),
     }
 }

@@ -162,13 +162,7 @@ impl FromStr for RedirectUri {
     }
 }
 
-impl TryFrom<String> for RedirectUri {
-    type Error = Malformed;
-
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        text.parse()
-    }
-}
+crate::parsed!(RedirectUri);
 
 impl From<RedirectUri> for String {
     fn from(uri: RedirectUri) -> String {
@@ -218,13 +212,7 @@ impl FromStr for AuthorizationUrl {
     }
 }
 
-impl TryFrom<String> for AuthorizationUrl {
-    type Error = Malformed;
-
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        text.parse()
-    }
-}
+crate::parsed!(AuthorizationUrl);
 
 impl Serialize for AuthorizationUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

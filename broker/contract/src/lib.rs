@@ -57,6 +57,20 @@ macro_rules! redacted {
     };
 }
 
+/// Lets serde read a type from a string, by its `FromStr`.
+#[macro_export]
+macro_rules! parsed {
+    ($name:ident) => {
+        impl ::std::convert::TryFrom<::std::string::String> for $name {
+            type Error = <Self as ::std::str::FromStr>::Err;
+
+            fn try_from(text: ::std::string::String) -> ::std::result::Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+    };
+}
+
 pub use address::{AuthorizationUrl, Origin, RedirectUri};
 pub use answer::{ApiError, Lifetime, LoginLifetime, TokenLifetime};
 pub use credentials::{ClientId, ClientSecret, DEVELOPMENT_SECRET, PresentedClientId, SessionKey};

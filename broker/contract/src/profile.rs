@@ -57,13 +57,7 @@ impl FromStr for Provider {
     }
 }
 
-impl TryFrom<String> for Provider {
-    type Error = Malformed;
-
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        text.parse()
-    }
-}
+crate::parsed!(Provider);
 
 impl From<Provider> for &'static str {
     fn from(provider: Provider) -> &'static str {

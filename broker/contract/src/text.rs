@@ -76,23 +76,13 @@ impl std::str::FromStr for Digest {
     type Err = Malformed;
 
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|_| Malformed(Rule::DigestText))?;
-        bytes
-            .try_into()
-            .map(Self)
-            .map_err(|_| Malformed(Rule::DigestText))
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok();
+        let bytes = bytes.and_then(|it| it.try_into().ok());
+        bytes.map(Self).ok_or(Malformed(Rule::DigestText))
     }
 }
 
-impl TryFrom<String> for Digest {
-    type Error = Malformed;
-
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        text.parse()
-    }
-}
+crate::parsed!(Digest);
 
 impl PartialEq for Digest {
     fn eq(&self, other: &Self) -> bool {

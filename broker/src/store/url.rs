@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use contract::parsed;
 use serde::Deserialize;
 
 use super::postgres::url::PostgresUrl;
@@ -63,13 +64,7 @@ impl FromStr for StoreUrl {
     }
 }
 
-impl TryFrom<String> for StoreUrl {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
+parsed!(StoreUrl);
 
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
