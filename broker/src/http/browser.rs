@@ -18,13 +18,12 @@ use super::response::pages::{self, FormPage, FormTarget};
 use super::response::redirect::{self, Fragment, SeeOther};
 use super::response::refusal::Refusal;
 use crate::Broker;
-use crate::audit::Event;
 use crate::model::login_session::Handle;
 use crate::relay::Visit;
+use crate::sign_in::BrowserAnswer;
 use crate::sign_in::callback::{CallbackStep, Returned};
-use crate::sign_in::clean::LoginVisit;
+use crate::sign_in::clean::{LoginVisit, VisitStep};
 use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest};
-use crate::sign_in::{BrowserAnswer, CallObserver};
 use crate::untrusted::Query;
 
 /// A redirect, or the confirmation page.
@@ -55,11 +54,7 @@ pub(super) async fn open(
     visit: Visit,
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
-    let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let login = login_of(&handle, &browser, &observe, &mut event);
-    let answer = login.open(&visit).await?;
-    let form = FormTarget::Login(&handle);
-    Ok(respond(answer, Fragment::Inherited, &form, &browser))
+    visit_login(&handle, VisitStep::Open(&visit), &browser).await
 }
 
 #[head("/login/<_>")]
@@ -71,11 +66,7 @@ pub(super) async fn confirm(
     _same_origin: SameOriginPost,
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
-    let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let login = login_of(&handle, &browser, &observe, &mut event);
-    let answer = login.confirm().await?;
-    let form = FormTarget::Login(&handle);
-    Ok(respond(answer, Fragment::Ended, &form, &browser))
+    visit_login(&handle, VisitStep::Confirm, &browser).await
 }
 
 #[post("/login/<handle>/cancel")]
@@ -84,21 +75,28 @@ pub(super) async fn cancel(
     _same_origin: SameOriginPost,
     browser: BrowserRequest<'_>,
 ) -> Result<BrowserResponse, Refusal> {
-    let (mut event, observe) = (browser.context.event(), browser.call_observer());
-    let login = login_of(&handle, &browser, &observe, &mut event);
-    let answer = login.cancel().await?;
-    let form = FormTarget::Login(&handle);
-    Ok(respond(answer, Fragment::Ended, &form, &browser))
+    visit_login(&handle, VisitStep::Cancel, &browser).await
 }
 
-fn login_of<'a>(
+async fn visit_login(
     handle: &Handle,
-    browser: &'a BrowserRequest<'_>,
-    observe: CallObserver<'a>,
-    event: &'a mut Event,
-) -> LoginVisit<'a> {
+    step: VisitStep<'_>,
+    browser: &BrowserRequest<'_>,
+) -> Result<BrowserResponse, Refusal> {
+    let (mut event, observe) = (browser.context.event(), browser.call_observer());
     let binding = browser.cookies.browser_of(handle);
-    LoginVisit::new(&browser.broker.core, observe, handle, binding, event)
+    let login = LoginVisit::new(&browser.broker.core, &observe, handle, binding, &mut event);
+    let fragment = match step {
+        VisitStep::Open(_) => Fragment::Inherited,
+        VisitStep::Confirm | VisitStep::Cancel => Fragment::Ended,
+    };
+    let answer = login.answer(step).await?;
+    Ok(respond(
+        answer,
+        fragment,
+        &FormTarget::Login(handle),
+        browser,
+    ))
 }
 
 #[get("/authorize")]

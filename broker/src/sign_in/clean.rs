@@ -91,6 +91,17 @@ pub(crate) struct LoginVisit<'a> {
     event: &'a mut Event,
 }
 
+/// The step that a browser takes at an authorization URL.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum VisitStep<'v> {
+    /// It opens the URL.
+    Open(&'v Visit),
+    /// Continue on the confirmation page.
+    Confirm,
+    /// Cancel on the confirmation page, which ends the login.
+    Cancel,
+}
+
 impl<'a> LoginVisit<'a> {
     /// A visit under `handle` of the browser that holds `browser`, if it holds an
     /// upstream login of this session.
@@ -111,23 +122,22 @@ impl<'a> LoginVisit<'a> {
         }
     }
 
-    /// Opens the authorization URL: the first browser gets the session and an
-    /// upstream login, unless the relay guard demands confirmation.
-    pub(crate) async fn open(mut self, visit: &Visit) -> Result<BrowserAnswer, Refused> {
-        or_back(self.respond(visit).await)
+    /// Answers the step. A browser that comes when its login is over goes back to the consumer.
+    pub(crate) async fn answer(mut self, step: VisitStep<'_>) -> Result<BrowserAnswer, Refused> {
+        let answer = match step {
+            VisitStep::Open(visit) => self.open(visit).await,
+            VisitStep::Confirm => self.confirm().await,
+            VisitStep::Cancel => self.cancel().await,
+        };
+        answer.or_else(|error| match error {
+            VisitError::Over(callback) => Ok(BrowserAnswer::Back(callback)),
+            VisitError::Refused(refused) => Err(refused),
+        })
     }
 
-    /// Continues on the confirmation page.
-    pub(crate) async fn confirm(mut self) -> Result<BrowserAnswer, Refused> {
-        or_back(self.bind_and_continue().await)
-    }
-
-    /// Cancels on the confirmation page, which ends the login.
-    pub(crate) async fn cancel(mut self) -> Result<BrowserAnswer, Refused> {
-        or_back(self.bind_and_cancel().await)
-    }
-
-    async fn respond(&mut self, visit: &Visit) -> Result<BrowserAnswer, VisitError> {
+    /// The first browser gets the session and an upstream login, unless the relay guard
+    /// demands confirmation.
+    async fn open(&mut self, visit: &Visit) -> Result<BrowserAnswer, VisitError> {
         let login = self.find().await?;
         let (decision, picker) = self.decide(&login, visit);
         match decision {
@@ -196,13 +206,13 @@ impl<'a> LoginVisit<'a> {
         }
     }
 
-    async fn bind_and_continue(&mut self) -> Result<BrowserAnswer, VisitError> {
+    async fn confirm(&mut self) -> Result<BrowserAnswer, VisitError> {
         let login = self.bind_pending().await?;
         self.start_upstream_login(login, AccountPicker::Always)
             .await
     }
 
-    async fn bind_and_cancel(&mut self) -> Result<BrowserAnswer, VisitError> {
+    async fn cancel(&mut self) -> Result<BrowserAnswer, VisitError> {
         let login = self.bind_pending().await?;
         self.event.rule = Some(Rule::RelayCancelled);
         self.end(login, LoginError::AccessDenied).await
@@ -321,11 +331,4 @@ impl From<StoreError> for VisitError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error.into())
     }
-}
-
-fn or_back(result: Result<BrowserAnswer, VisitError>) -> Result<BrowserAnswer, Refused> {
-    result.or_else(|error| match error {
-        VisitError::Over(callback) => Ok(BrowserAnswer::Back(callback)),
-        VisitError::Refused(refused) => Err(refused),
-    })
 }
