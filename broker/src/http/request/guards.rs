@@ -19,7 +19,7 @@ use super::client;
 use crate::Broker;
 use crate::http::context::broker;
 use crate::http::raw_headers::{has_encoded_body, is_json, only};
-use crate::http::response::refusal::Refusal;
+use crate::http::response::refusal::{Refusal, outcome};
 use crate::projects::Project;
 use crate::sign_in::BrokerCore;
 
@@ -78,10 +78,7 @@ impl<'r, T: ClientRequest> FromData<'r> for Authenticated<T> {
     type Error = Rule;
 
     async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, Rule> {
-        match authenticate::<T>(request, data).await {
-            Ok(authenticated) => data::Outcome::Success(authenticated),
-            Err(refusal) => data::Outcome::Error(refusal.at_guard(request)),
-        }
+        outcome(authenticate(request, data).await, request)
     }
 }
 
@@ -180,10 +177,7 @@ impl<'r> FromRequest<'r> for Bearer {
     type Error = Rule;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
-        match bearer(request) {
-            Ok(token) => Outcome::Success(Bearer(token)),
-            Err(rule) => Outcome::Error(Refusal::from(rule).at_guard(request)),
-        }
+        outcome(bearer(request).map(Bearer), request)
     }
 }
 
@@ -216,11 +210,8 @@ impl<'r> FromRequest<'r> for SameOriginPost {
             && headers
                 .get("Sec-Fetch-Site")
                 .all(|site| site == "same-origin");
-        if is_ours {
-            Outcome::Success(SameOriginPost(()))
-        } else {
-            Outcome::Error(Refusal::from(Rule::RelayOwnPage).at_guard(request))
-        }
+        let admitted = is_ours.then_some(SameOriginPost(()));
+        outcome(admitted.ok_or(Rule::RelayOwnPage), request)
     }
 }
 
@@ -239,10 +230,8 @@ impl<'r> FromRequest<'r> for NewLogin {
     type Error = Rule;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
-        match broker(request).core.limits.new_login() {
-            Ok(()) => Outcome::Success(Self(())),
-            Err(limit) => Outcome::Error(Refusal::from(limit).at_guard(request)),
-        }
+        let admitted = broker(request).core.limits.new_login();
+        outcome(admitted.map(Self), request)
     }
 }
 

@@ -12,7 +12,7 @@ use super::client;
 use crate::cookie_cipher::CookieCipher;
 use crate::http::context::broker;
 use crate::http::response::redirect::SeeOther;
-use crate::http::response::refusal::Refusal;
+use crate::http::response::refusal::outcome;
 use crate::model::login_session::{BrowserBinding, Handle};
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
@@ -144,7 +144,7 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
         if client::has_unreadable_cookies(request.headers()) {
-            return Outcome::Error(Refusal::from(Rule::RequestCookies).at_guard(request));
+            return outcome(Err(Rule::RequestCookies), request);
         }
         let broker = broker(request);
         let is_https = broker.core.base_url.is_https();

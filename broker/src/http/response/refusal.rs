@@ -5,6 +5,7 @@ use std::sync::Arc;
 use contract::{ApiError, Rule};
 use rocket::Request;
 use rocket::http::Status;
+use rocket::outcome::Outcome;
 use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 
@@ -32,11 +33,17 @@ impl<T: Into<Refused>> From<T> for Refusal {
     }
 }
 
-impl Refusal {
-    /// Refuses `request` at one of its guards, by what their outcomes contain.
-    pub(crate) fn at_guard(self, request: &Request<'_>) -> (Status, Rule) {
-        RequestContext::of(request).refuse(self.refused);
-        (self.status, self.refused.rule)
+/// The outcome of a guard of `request`.
+pub(crate) fn outcome<T, F>(
+    admitted: Result<T, impl Into<Refusal>>,
+    request: &Request<'_>,
+) -> Outcome<T, (Status, Rule), F> {
+    match admitted.map_err(Into::into) {
+        Ok(admitted) => Outcome::Success(admitted),
+        Err(Refusal { status, refused }) => {
+            RequestContext::of(request).refuse(refused);
+            Outcome::Error((status, refused.rule))
+        }
     }
 }
 
