@@ -23,93 +23,77 @@ impl Config {
     /// address under `upstream` is not the provider's, or brokers that share a store
     /// would share no cookie key.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if !self.is_local() {
-            check_exposed(self)?;
-        }
-        self.check_operator()?;
-        self.check_tls()?;
-        self.upstream.check()?;
-        self.check_shared_key()?;
-        self.check_projects()
-    }
-
-    fn check_operator(&self) -> Result<(), ConfigError> {
-        match self.operator.bind {
-            Some(bind) if !bind.ip().is_loopback() && !self.operator.exposed => {
-                Err(ConfigError::Inconsistent(
-                    "operator.bind is not loopback, and any client that reaches it may read the \
-                     metrics: bind to 127.0.0.1, or set operator.exposed = true where a private \
-                     network or a firewall protects it",
-                ))
+        self.check_addresses()?;
+        if let Some(tls) = &self.tls {
+            tls.check()?;
+            if !self.is_local() {
+                check_mode(&tls.key, "the private key")?;
             }
-            _ => Ok(()),
         }
+        self.upstream.check()?;
+        self.check_keys_and_projects()
     }
 
-    fn check_tls(&self) -> Result<(), ConfigError> {
-        let Some(tls) = &self.tls else {
-            return Ok(());
-        };
-        if !self.base_url.is_https() {
-            return Err(ConfigError::Inconsistent(
+    /// Checks what only this machine may see, and the addresses by which others see it.
+    fn check_addresses(&self) -> Result<(), ConfigError> {
+        let is_exposed = !self.is_local();
+        let operator = self.operator.bind.map(|bind| bind.ip());
+        reject_first([
+            (
+                is_exposed && self.projects.iter().any(Project::is_for_development),
+                "a project has the development secret, but base_url or bind is not loopback: \
+                 make its credentials with `broker new-project`",
+            ),
+            (
+                is_exposed && self.cookie_keys.is_empty(),
+                "cookie_keys is empty, but base_url or bind is not loopback: \
+                 add 32 random bytes in base64url, for instance from \
+                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+            ),
+            (
+                is_exposed && !self.base_url.is_https(),
+                "base_url is http, which is for this machine alone, but bind is not loopback: \
+                 set base_url to the https address by which browsers reach the broker, \
+                 or bind to 127.0.0.1",
+            ),
+            (
+                operator.is_some_and(|ip| !ip.is_loopback()) && !self.operator.exposed,
+                "operator.bind is not loopback, and any client that reaches it may read the \
+                 metrics: bind to 127.0.0.1, or set operator.exposed = true where a private \
+                 network or a firewall protects it",
+            ),
+            (
+                self.tls.is_some() && !self.base_url.is_https(),
                 "tls is set, but base_url is http: browsers reach a broker that terminates TLS \
                  at an https address",
-            ));
-        }
-        tls.check()?;
-        if self.is_local() {
-            return Ok(());
-        }
-        check_mode(&tls.key, "the private key")
+            ),
+        ])
     }
 
-    fn check_shared_key(&self) -> Result<(), ConfigError> {
-        if matches!(self.store.url, StoreUrl::Postgres(_)) && self.cookie_keys.is_empty() {
-            return Err(ConfigError::Inconsistent(
+    fn check_keys_and_projects(&self) -> Result<(), ConfigError> {
+        let is_shared = matches!(self.store.url, StoreUrl::Postgres(_));
+        let ids: HashSet<_> = self.projects.iter().map(|it| &it.client_id).collect();
+        reject_first([
+            (
+                is_shared && self.cookie_keys.is_empty(),
                 "cookie_keys is empty, but the store is PostgreSQL, which brokers share: \
                  give all of them the same key, 32 random bytes in base64url, for instance from \
                  `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_projects(&self) -> Result<(), ConfigError> {
-        let mut seen = HashSet::new();
-        let mut ids = self.projects.iter().map(|project| &project.client_id);
-        if ids.all(|id| seen.insert(id)) {
-            Ok(())
-        } else {
-            Err(ConfigError::Inconsistent(
+            ),
+            (
+                ids.len() < self.projects.len(),
                 "two projects have the same client_id: each needs its own",
-            ))
-        }
+            ),
+        ])
     }
 }
 
-/// Checks a configuration that faces the network.
-fn check_exposed(config: &Config) -> Result<(), ConfigError> {
-    if config.projects.iter().any(Project::is_for_development) {
-        return Err(ConfigError::Inconsistent(
-            "a project has the development secret, but base_url or bind is not loopback: \
-             make its credentials with `broker new-project`",
-        ));
+/// Rejects a configuration by the first fault that is there.
+fn reject_first<const N: usize>(faults: [(bool, &'static str); N]) -> Result<(), ConfigError> {
+    match faults.into_iter().find(|(is_there, _)| *is_there) {
+        Some((_, message)) => Err(ConfigError::Inconsistent(message)),
+        None => Ok(()),
     }
-    if config.cookie_keys.is_empty() {
-        return Err(ConfigError::Inconsistent(
-            "cookie_keys is empty, but base_url or bind is not loopback: \
-             add 32 random bytes in base64url, for instance from \
-             `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
-        ));
-    }
-    if !config.base_url.is_https() {
-        return Err(ConfigError::Inconsistent(
-            "base_url is http, which is for this machine alone, but bind is not loopback: \
-             set base_url to the https address by which browsers reach the broker, \
-             or bind to 127.0.0.1",
-        ));
-    }
-    Ok(())
 }
 
 /// Checks that no other user may read the configuration file at `path`, if it contains a
