@@ -63,33 +63,6 @@ pub enum Redeemed {
     Refused(Rule, Option<LoginId>),
 }
 
-impl Opened {
-    pub(super) fn by_rows_changed(rows: u64) -> Self {
-        match rows {
-            0 => Self::KeyTaken,
-            _ => Self::Fresh,
-        }
-    }
-}
-
-impl Consumed {
-    pub(super) fn by_rows_changed(rows: u64) -> Self {
-        match rows {
-            0 => Self::Before,
-            _ => Self::Now,
-        }
-    }
-}
-
-impl Completed {
-    pub(super) fn by_rows_changed(rows: u64) -> Self {
-        match rows {
-            0 => Self::TooLate,
-            _ => Self::Now,
-        }
-    }
-}
-
 impl ResultRead {
     /// Explains why `ask` read nothing at `now`, from the session as it is stored.
     pub(super) fn explained(session: Option<LoginSession>, ask: &ResultQuery, now: UnixMs) -> Self {

@@ -31,8 +31,10 @@ pub(super) async fn open<E: Executor>(
         session.known_until,
         now,
     ];
-    let rows = db.change(sql::OPEN, parameters).await?;
-    Ok(Opened::by_rows_changed(rows))
+    match db.change(sql::OPEN, parameters).await? {
+        0 => Ok(Opened::KeyTaken),
+        _ => Ok(Opened::Fresh),
+    }
 }
 
 pub(super) async fn find<E: Executor>(
@@ -63,8 +65,10 @@ pub(super) async fn consume_upstream_login<E: Executor>(
     known_until: UnixMs,
 ) -> Result<Consumed, E::Error> {
     let parameters = parameters![&id, known_until];
-    let rows = db.change(sql::CONSUME_UPSTREAM_LOGIN, parameters).await?;
-    Ok(Consumed::by_rows_changed(rows))
+    match db.change(sql::CONSUME_UPSTREAM_LOGIN, parameters).await? {
+        0 => Ok(Consumed::Before),
+        _ => Ok(Consumed::Now),
+    }
 }
 
 pub(super) async fn complete<E: Executor>(
@@ -75,8 +79,10 @@ pub(super) async fn complete<E: Executor>(
 ) -> Result<Completed, E::Error> {
     let (profile, error) = outcome_columns(outcome);
     let parameters = parameters![profile.as_deref(), error, &handle, now];
-    let rows = db.change(sql::COMPLETE, parameters).await?;
-    Ok(Completed::by_rows_changed(rows))
+    match db.change(sql::COMPLETE, parameters).await? {
+        0 => Ok(Completed::TooLate),
+        _ => Ok(Completed::Now),
+    }
 }
 
 /// Two statements that change a row: the caller runs them in one transaction.

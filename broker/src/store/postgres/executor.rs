@@ -121,14 +121,9 @@ impl Columns for Row {
 
     fn digest(&self, column: &'static str) -> Result<Option<Digest>, Unreadable> {
         let bytes: Option<&[u8]> = self.try_get(column).map_err(|_| Unreadable(column))?;
-        bytes
-            .map(|bytes| {
-                bytes
-                    .try_into()
-                    .map(Digest::from_bytes)
-                    .map_err(|_| Unreadable(column))
-            })
-            .transpose()
+        let digest = |bytes: &[u8]| bytes.try_into().map(Digest::from_bytes);
+        let digest = bytes.map(digest).transpose();
+        digest.map_err(|_| Unreadable(column))
     }
 
     fn time(&self, column: &'static str) -> Result<Option<UnixMs>, Unreadable> {

@@ -133,7 +133,8 @@ breaks! {
     an_outcome_that_is_acknowledged_and_not_stored: RACES, "lost", [
         SQL, "WHERE handle_digest = $3 AND stage = 'pending' AND $4 < ends_ms" =>
             "WHERE handle_digest = $3 AND stage = 'pending' AND $4 < $4";
-        "broker/src/store/steps.rs", "Completed::by_rows_changed(rows)" => "Completed::by_rows_changed(rows.max(1))";
+        "broker/src/store/steps.rs", "db.change(sql::COMPLETE, parameters).await?" =>
+            "db.change(sql::COMPLETE, parameters).await?.max(1)";
     ]
     a_providers_code_that_is_exchanged_twice: SOAK, "exchanges with the provider", [
         "broker/src/upstream/github.rs",
