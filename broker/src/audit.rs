@@ -13,7 +13,7 @@ use crate::model::{LoginId, UnixMs};
 use crate::relay::{Provenance, SameTraits};
 
 /// A request, or a call to a provider, at its end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Event {
     /// The time of its end.
     pub at: UnixMs,
@@ -54,21 +54,9 @@ impl Event {
     /// An event between these parties, to be filled in.
     pub fn between(from: Party, to: Party) -> Self {
         Self {
-            at: UnixMs(0),
-            request_id: String::new(),
             from,
             to,
-            operation: String::new(),
-            status: None,
-            project: None,
-            provider: None,
-            login: None,
-            provenance: None,
-            same_traits: None,
-            rule: None,
-            why: None,
-            took: None,
-            steps: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -85,13 +73,14 @@ impl Event {
 }
 
 /// A party to a login.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Party {
     /// The user's browser.
     Browser,
     /// The consumer's backend.
     Consumer,
     /// This broker.
+    #[default]
     Broker,
     /// The provider that the user signs in with.
     Provider(Provider),

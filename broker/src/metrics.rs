@@ -69,10 +69,26 @@ impl Metrics {
                 "Calls to providers, by operation and the class of the answer's status, or the \
                  rule that explains why there was none",
             ),
-            call_seconds: call_seconds(all),
-            store_seconds: store_seconds(all),
+            call_seconds: measured(
+                all,
+                "upstream_call",
+                "Durations of calls to providers",
+                Measured::new_with_constructor(|| Histogram::new(CALL_SECONDS)),
+            ),
+            store_seconds: measured(
+                all,
+                "store_step",
+                "Durations of the store's steps, including their commits",
+                Measured::new_with_constructor(|| Histogram::new(STORE_SECONDS)),
+            ),
             store_failures: counted(all, "store_failures", "Steps that the store could not do"),
-            delay_seconds: delay_seconds(all),
+            delay_seconds: measured(
+                all,
+                "delay",
+                "The delay of the store's steps, or of a task that waits for the processor if \
+                 that is longer",
+                Gauge::default(),
+            ),
             registry: Arc::new(registry),
         }
     }
@@ -173,12 +189,6 @@ fn measured<M: Metric + Clone>(all: &mut Registry, name: &str, help: &str, metri
     metric
 }
 
-fn delay_seconds(all: &mut Registry) -> Gauge<f64, AtomicU64> {
-    let help = "The delay of the store's steps, or of a task that waits for the processor if \
-                that is longer";
-    measured(all, "delay", help, Gauge::default())
-}
-
 fn count<const N: usize>(counted: &Counted, labels: [Label; N]) {
     counted.get_or_create(&labels.into()).inc();
 }
@@ -214,31 +224,10 @@ fn class_of(status: u16) -> &'static str {
 }
 
 /// From 10 milliseconds to 20 seconds.
-fn call_seconds(all: &mut Registry) -> Measured {
-    let seconds: fn() -> Histogram =
-        || Histogram::new([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0]);
-    let help = "Durations of calls to providers";
-    measured(
-        all,
-        "upstream_call",
-        help,
-        Family::new_with_constructor(seconds),
-    )
-}
+const CALL_SECONDS: [f64; 11] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0];
 
 /// From a quarter of a millisecond to 5 seconds, the time limit of waiting for a locked
 /// file.
-fn store_seconds(all: &mut Registry) -> Measured {
-    let seconds: fn() -> Histogram = || {
-        Histogram::new([
-            0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0,
-        ])
-    };
-    let help = "Durations of the store's steps, including their commits";
-    measured(
-        all,
-        "store_step",
-        help,
-        Family::new_with_constructor(seconds),
-    )
-}
+const STORE_SECONDS: [f64; 12] = [
+    0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0,
+];

@@ -55,7 +55,7 @@ pub mod upstream_login;
 use contract::{Digest, SessionKey, State};
 
 /// A point in time: milliseconds since the Unix epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixMs(pub i64);
 
 impl UnixMs {

@@ -49,6 +49,17 @@ impl RelayGuard {
             Self::Off => "off",
         }
     }
+
+    /// Decides on a visit of this provenance. `is_local_client` marks a plain client of a
+    /// broker whose consumers and providers are all on this machine.
+    pub fn decide(self, provenance: Provenance, is_local_client: bool) -> RelayDecision {
+        match (self, provenance) {
+            (RelayGuard::Always, _) => RelayDecision::Confirm,
+            _ if is_local_client => RelayDecision::PassUnbound,
+            (RelayGuard::Off, _) | (RelayGuard::Auto, Provenance::Vouched) => RelayDecision::Bind,
+            (RelayGuard::Auto, _) => RelayDecision::Confirm,
+        }
+    }
 }
 
 impl SelectAccount {
@@ -182,19 +193,6 @@ pub enum RelayDecision {
     PassUnbound,
     /// Show the confirmation page.
     Confirm,
-}
-
-impl RelayGuard {
-    /// Decides on a visit of this provenance. `is_local_client` marks a plain client of a
-    /// broker whose consumers and providers are all on this machine.
-    pub fn decide(self, provenance: Provenance, is_local_client: bool) -> RelayDecision {
-        match (self, provenance) {
-            (RelayGuard::Always, _) => RelayDecision::Confirm,
-            _ if is_local_client => RelayDecision::PassUnbound,
-            (RelayGuard::Off, _) | (RelayGuard::Auto, Provenance::Vouched) => RelayDecision::Bind,
-            (RelayGuard::Auto, _) => RelayDecision::Confirm,
-        }
-    }
 }
 
 /// The traits of one browser that a cookie planted in another does not carry over, each as the

@@ -65,17 +65,21 @@ pub(crate) fn is_printable(text: &str) -> bool {
 /// blank, or is one of the two that XML does not allow.
 pub(crate) fn is_disruptive(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
-        || ('\u{202A}'..='\u{202E}').contains(&c)
-        || ('\u{2066}'..='\u{206F}').contains(&c)
-        || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
-        || matches!(c, '\u{FFFE}' | '\u{FFFF}')
-        || ('\u{2061}'..='\u{2064}').contains(&c)
-        // Letters that are drawn as a blank, and tags, which are not drawn.
-        || matches!(c, '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}')
-        || ('\u{E0000}'..='\u{E007F}').contains(&c)
         || matches!(
             c,
-            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}' | '\u{AD}' | '\u{180E}'
+            '\u{AD}'
+                | '\u{61C}'
+                | '\u{180E}'
+                | '\u{200B}'
+                | '\u{200E}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{206F}'
+                | '\u{FEFF}'
+                | '\u{FFF9}'..='\u{FFFB}'
+                | '\u{FFFE}'..='\u{FFFF}'
         )
+        // Letters that are drawn as a blank, and tags, which are not drawn.
+        || matches!(c, '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}')
+        || matches!(c, '\u{E0000}'..='\u{E007F}')
 }

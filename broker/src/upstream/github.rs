@@ -219,29 +219,22 @@ pub(super) fn emails_in(answer: &Answer) -> Result<Vec<Value>, Failure> {
     }
 }
 
-fn check_rate(answer: &Answer) -> Result<(), Failure> {
-    if is_rate_limit(answer) {
-        return Err(Failure::RateLimited);
-    }
-    Ok(())
-}
-
 /// GitHub reports rate limits with 403 as well as with 429: a primary limit by its
 /// header, a secondary one by `retry-after` or by its message.
-fn is_rate_limit(answer: &Answer) -> bool {
+fn check_rate(answer: &Answer) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Refusal {
         message: String,
     }
-    answer.status == StatusCode::FORBIDDEN
-        && (answer
-            .headers
-            .get("x-ratelimit-remaining")
-            .is_some_and(|left| left == "0")
-            || answer.headers.contains_key("retry-after")
-            || answer
-                .lenient_json::<Refusal>()
-                .is_some_and(|refusal| refusal.message.contains("rate limit")))
+    let left = answer.headers.get("x-ratelimit-remaining");
+    let says_so = |refusal: Refusal| refusal.message.contains("rate limit");
+    let is_limited = left.is_some_and(|left| left == "0")
+        || answer.headers.contains_key("retry-after")
+        || answer.lenient_json().is_some_and(says_so);
+    match answer.status == StatusCode::FORBIDDEN && is_limited {
+        true => Err(Failure::RateLimited),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn profile(user: User, emails: Vec<Value>) -> Profile {

@@ -90,17 +90,11 @@ pub(crate) fn confirmation(
     form: &FormTarget<'_>,
     request_id: &str,
 ) -> FormPage<RawHtml<String>> {
-    let Confirmation {
-        project,
-        origin,
-        provider,
-        question,
-    } = confirmation;
     let page = ConfirmationPage {
-        project: project.name.as_str(),
-        host: host(origin),
-        provider: provider.display_name(),
-        question: *question,
+        project: confirmation.project.name.as_str(),
+        host: host(&confirmation.origin),
+        provider: confirmation.provider.display_name(),
+        question: confirmation.question,
         form,
         request_id,
     };
