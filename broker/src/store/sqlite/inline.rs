@@ -44,9 +44,7 @@ impl Inline {
         let connection = self.connection.lock();
         let transaction = Transaction::begin(&connection)?;
         let result = self.run(&connection, step)?;
-        self.fail_points.hit(FailPoint::BeforeCommit);
-        transaction.commit()?;
-        self.fail_points.hit(FailPoint::AfterCommit);
+        transaction.commit(&self.fail_points)?;
         Ok(result)
     }
 

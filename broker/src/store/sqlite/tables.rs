@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, Result};
 
 use super::executor::damaged;
+use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::outcome::{StoreError, check_version};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 
@@ -85,7 +86,8 @@ fn migrate(db: &Connection) -> std::result::Result<(), StoreError> {
     }
     // Written even if unchanged, so that a database that cannot be written fails now.
     db.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    transaction.commit().map_err(StoreError::from)
+    // A migration is no step: it passes no fail point.
+    Ok(transaction.commit(&FailPoints::NONE)?)
 }
 
 /// A transaction that excludes every other writer from its start. Dropped without a
@@ -99,8 +101,12 @@ impl<'a> Transaction<'a> {
         Ok(Self(db))
     }
 
-    pub(super) fn commit(self) -> Result<()> {
-        run(self.0, "COMMIT")
+    /// Commits, and passes the fail points around that.
+    pub(super) fn commit(self, fail_points: &FailPoints) -> Result<()> {
+        fail_points.hit(FailPoint::BeforeCommit);
+        run(self.0, "COMMIT")?;
+        fail_points.hit(FailPoint::AfterCommit);
+        Ok(())
     }
 }
 

@@ -189,7 +189,7 @@ fn commit(connection: &Connection, batch: &mut [Box<dyn Step>], fail_points: &Fa
     if batch.iter_mut().any(|step| run(step).is_err()) {
         return Group::StepFailed;
     }
-    match finish(transaction, fail_points) {
+    match transaction.commit(fail_points) {
         Ok(()) => Group::Committed,
         Err(error) => Group::Failed(error.into()),
     }
@@ -202,14 +202,7 @@ fn commit_alone(
 ) -> Result<()> {
     let transaction = Transaction::begin(connection)?;
     step.run(connection, fail_points)?;
-    finish(transaction, fail_points)
-}
-
-fn finish(transaction: Transaction<'_>, fail_points: &FailPoints) -> Result<()> {
-    fail_points.hit(FailPoint::BeforeCommit);
-    transaction.commit()?;
-    fail_points.hit(FailPoint::AfterCommit);
-    Ok(())
+    transaction.commit(fail_points)
 }
 
 #[cfg(test)]
