@@ -44,56 +44,51 @@ pub use raw_headers::is_host;
 pub use server::{InFlight, config, operator};
 
 use crate::Broker;
-use crate::startup::background::{overload_probe, sweeper};
+use crate::startup::background;
 use request::preconditions::{self, NoHeadByForm, wrong_methods};
 
 impl Broker {
     /// The web server, not yet listening. It installs no signal handler and reads
     /// no configuration of its own.
     pub fn rocket(self) -> Rocket<Build> {
-        rocket(self)
+        let routes = routes![
+            api::start,
+            browser::open,
+            browser::open_head,
+            browser::confirm,
+            browser::cancel,
+            api::read_result,
+            browser::authorize,
+            browser::authorize_head,
+            browser::complete,
+            browser::complete_head,
+            browser::complete_confirmed,
+            browser::end_fragment,
+            browser::end_fragment_head,
+            api::redeem,
+            api::profile,
+            api::revoke,
+            api::providers,
+            api::openapi,
+            api::live,
+            api::ready,
+            browser::style,
+            browser::script,
+        ];
+        let in_flight = InFlight::default();
+        rocket::custom(server::own_config(&self))
+            .manage(self)
+            .attach(in_flight.fairing())
+            .manage(in_flight)
+            // The headers of `finish` are stricter.
+            .attach(Shield::new())
+            .attach(RestoreDroppedHeaders)
+            .attach(NoHeadByForm)
+            .attach(finish::fairing())
+            .attach(background::fairing())
+            .mount("/", preconditions::routes())
+            .mount("/", wrong_methods(&routes))
+            .mount("/", routes)
+            .register("/", catchers![finish::catch])
     }
-}
-
-fn rocket(broker: Broker) -> Rocket<Build> {
-    let routes = routes![
-        api::start,
-        browser::open,
-        browser::open_head,
-        browser::confirm,
-        browser::cancel,
-        api::read_result,
-        browser::authorize,
-        browser::authorize_head,
-        browser::complete,
-        browser::complete_head,
-        browser::complete_confirmed,
-        browser::end_fragment,
-        browser::end_fragment_head,
-        api::redeem,
-        api::profile,
-        api::revoke,
-        api::providers,
-        api::openapi,
-        api::live,
-        api::ready,
-        browser::style,
-        browser::script,
-    ];
-    let in_flight = InFlight::default();
-    rocket::custom(server::own_config(&broker))
-        .manage(broker)
-        .attach(in_flight.fairing())
-        .manage(in_flight)
-        // The headers of `finish` are stricter.
-        .attach(Shield::new())
-        .attach(RestoreDroppedHeaders)
-        .attach(NoHeadByForm)
-        .attach(finish::fairing())
-        .attach(sweeper())
-        .attach(overload_probe())
-        .mount("/", preconditions::routes())
-        .mount("/", wrong_methods(&routes))
-        .mount("/", routes)
-        .register("/", catchers![finish::catch])
 }

@@ -16,14 +16,15 @@ use crate::limits::Overload;
 use crate::metrics::Metrics;
 use crate::store::{Store, StoreError};
 
-/// The fairing that starts the sweeper of the managed [`Broker`].
-pub(crate) fn sweeper() -> AdHoc {
-    AdHoc::on_liftoff("sweeper", |rocket| {
+/// The fairing that starts the tasks of the managed [`Broker`].
+pub(crate) fn fairing() -> AdHoc {
+    AdHoc::on_liftoff("background tasks", |rocket| {
         Box::pin(async move {
             let broker = rocket.state::<Broker>().expect("the broker is managed");
             let (store, clock) = (broker.core.store.clone(), broker.core.clock.clone());
-            let every = broker.sweep_every;
-            tokio::spawn(sweep(store, clock, every, rocket.shutdown()));
+            tokio::spawn(sweep(store, clock, broker.sweep_every, rocket.shutdown()));
+            let overload = broker.core.limits.overload.clone();
+            tokio::spawn(sample(overload, broker.metrics.clone(), rocket.shutdown()));
         })
     })
 }
@@ -60,17 +61,6 @@ async fn sweep_all(store: Store, clock: Clock) -> Result<(), StoreError> {
         tokio::task::yield_now().await;
     }
     Ok(())
-}
-
-/// The fairing that starts the probe of the managed [`Broker`].
-pub(crate) fn overload_probe() -> AdHoc {
-    AdHoc::on_liftoff("overload probe", |rocket| {
-        Box::pin(async move {
-            let broker = rocket.state::<Broker>().expect("the broker is managed");
-            let overload = broker.core.limits.overload.clone();
-            tokio::spawn(sample(overload, broker.metrics.clone(), rocket.shutdown()));
-        })
-    })
 }
 
 #[expect(
