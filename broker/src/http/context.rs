@@ -13,10 +13,8 @@ use rocket::route::Route;
 
 use crate::Broker;
 use crate::audit::{Event, Party};
-use crate::model::upstream_login::UpstreamLogin;
 use crate::random;
 use crate::sign_in::Refused;
-use crate::upstream::{Call, Failure};
 
 /// The context of one request.
 #[derive(Debug)]
@@ -98,30 +96,6 @@ impl RequestContext {
     /// The refusal of this request, if it was refused.
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.refused.get().copied()
-    }
-
-    /// An observer that records each call to a provider at once, as an event of its
-    /// own.
-    pub(crate) fn call_observer<'a>(
-        &'a self,
-        broker: &'a Broker,
-    ) -> impl Fn(&UpstreamLogin, Call) + Send + Sync + 'a {
-        move |upstream_login, call| {
-            let provider = upstream_login.provider;
-            broker.audit.record(&Event {
-                at: broker.core.now(),
-                request_id: self.request_id.clone(),
-                operation: call.operation.to_owned(),
-                status: call.outcome.ok(),
-                project: Some(upstream_login.project.clone()),
-                provider: Some(provider),
-                took: Some(call.took),
-                login: Some(upstream_login.login.clone()),
-                rule: call.outcome.err().map(Failure::rule),
-                why: call.outcome.err().map(Failure::why),
-                ..Event::between(Party::Broker, Party::Provider(provider))
-            });
-        }
     }
 }
 

@@ -15,6 +15,7 @@ use rocket::{Ignite, Request, Rocket};
 use super::client;
 use super::upstream_login_cookies::UpstreamLoginCookies;
 use crate::Broker;
+use crate::audit::{Event, Party};
 use crate::http::context::{RequestContext, broker};
 use crate::http::raw_headers::only;
 use crate::model::login_session::Handle;
@@ -22,7 +23,7 @@ use crate::model::upstream_login::UpstreamLogin;
 use crate::projects::{Project, Projects};
 use crate::relay::{Fetch, Referrer, Visit};
 use crate::untrusted::{Query, Repeated};
-use crate::upstream::Call;
+use crate::upstream::{Call, Failure};
 
 /// A request by a browser, and the broker that serves it.
 pub(crate) struct BrowserRequest<'r> {
@@ -34,9 +35,26 @@ pub(crate) struct BrowserRequest<'r> {
 }
 
 impl BrowserRequest<'_> {
-    /// The observer of the calls to a provider for this request.
+    /// The observer of the calls to a provider for this request, which records each at once, as
+    /// an event of its own.
     pub(crate) fn call_observer(&self) -> impl Fn(&UpstreamLogin, Call) + Send + Sync {
-        self.context.call_observer(self.broker)
+        let (broker, context) = (self.broker, self.context);
+        move |upstream_login, call| {
+            let provider = upstream_login.provider;
+            broker.audit.record(&Event {
+                at: broker.core.now(),
+                request_id: context.request_id().to_owned(),
+                operation: call.operation.to_owned(),
+                status: call.outcome.ok(),
+                project: Some(upstream_login.project.clone()),
+                provider: Some(provider),
+                took: Some(call.took),
+                login: Some(upstream_login.login.clone()),
+                rule: call.outcome.err().map(Failure::rule),
+                why: call.outcome.err().map(Failure::why),
+                ..Event::between(Party::Broker, Party::Provider(provider))
+            });
+        }
     }
 }
 
