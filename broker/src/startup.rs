@@ -2,9 +2,7 @@
 
 pub(crate) mod background;
 
-use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -175,19 +173,13 @@ fn cookie_cipher(config: &Config) -> Result<CookieCipher, StartError> {
     let key = match &config.store.url {
         StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => CookieKey::from_random(&fresh),
         StoreUrl::SqliteFile(database) => {
-            let path = cookie_key_path(database);
-            CookieKey::kept_at(Path::new(&path), fresh).map_err(|source| StartError::CookieKey {
-                path: path.to_string_lossy().into_owned(),
+            // `broker.db` keeps its key in `broker.db.cookie-key`.
+            let path = database.with_added_extension("cookie-key");
+            CookieKey::kept_at(&path, fresh).map_err(|source| StartError::CookieKey {
+                path: path.display().to_string(),
                 source,
             })?
         }
     };
     Ok(CookieCipher::new(vec![key]))
-}
-
-/// `broker.db` keeps its key in `broker.db.cookie-key`.
-fn cookie_key_path(database: &Path) -> OsString {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".cookie-key");
-    path
 }

@@ -30,16 +30,6 @@ pub struct UpstreamConfig {
     pub github: Option<GitHubConfig>,
 }
 
-impl UpstreamConfig {
-    /// Whether a provider is enabled; `None` if it is not configured.
-    pub(crate) fn is_enabled(&self, provider: Provider) -> Option<bool> {
-        match provider {
-            Provider::Google => self.google.as_ref().map(|google| google.enabled),
-            Provider::GitHub => self.github.as_ref().map(|github| github.enabled),
-        }
-    }
-}
-
 /// The `[upstream.google]` table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,6 +66,14 @@ pub struct GitHubConfig {
 }
 
 impl UpstreamConfig {
+    /// Whether a provider is enabled; `None` if it is not configured.
+    pub(crate) fn is_enabled(&self, provider: Provider) -> Option<bool> {
+        match provider {
+            Provider::Google => self.google.as_ref().map(|google| google.enabled),
+            Provider::GitHub => self.github.as_ref().map(|github| github.enabled),
+        }
+    }
+
     /// The time limit of one call.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
