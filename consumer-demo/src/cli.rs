@@ -224,10 +224,8 @@ async fn ignite(app: &Arc<App>, bind: SocketAddr) -> Result<Rocket<Ignite>, Prog
 }
 
 async fn serve(server: Rocket<Ignite>, bind: SocketAddr) -> Result<(), ProgramError> {
-    match server.launch().await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(server_error(&error, bind)),
-    }
+    let ended = server.launch().await;
+    ended.map(drop).map_err(|error| server_error(&error, bind))
 }
 
 fn server_error(error: &rocket::Error, bind: SocketAddr) -> ProgramError {
