@@ -61,15 +61,17 @@ impl<T: HeapSize> ExpiringStore<T> {
     }
 }
 
-impl<T> ExpiringStore<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for ExpiringStore<T> {
+    fn default() -> Self {
         Self(Mutex::new(Entries {
             by_key: HashMap::new(),
             oldest_first: VecDeque::new(),
             bytes: 0,
         }))
     }
+}
 
+impl<T> ExpiringStore<T> {
     /// Removes the value under `key` and returns it, unless it has expired. Of several
     /// callers one gets it.
     pub(crate) fn take(&self, key: &str, now_ms: i64) -> Option<T> {
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_full_store_drops_its_oldest_entry() {
-        let store = ExpiringStore::new();
+        let store = ExpiringStore::default();
         for number in 0..=MAX_ENTRIES {
             store.put(number.to_string(), (), i64::MAX);
         }
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_value_that_was_taken_or_replaced_holds_no_bytes() {
-        let store = ExpiringStore::new();
+        let store = ExpiringStore::default();
         for length in [1_000, 10] {
             store.put("one".to_owned(), Some("a".repeat(length)), i64::MAX);
         }

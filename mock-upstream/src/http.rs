@@ -19,8 +19,7 @@
 //! wiremock counts its resets in a `u16`, and a debug build panics at the 65,536th: after
 //! 67 million requests of 4 KiB each.
 
-mod request;
-mod response;
+mod message;
 
 mod transport;
 mod whole_request;
@@ -34,15 +33,14 @@ use wiremock::http::HeaderValue;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
-pub(crate) use request::{Params, Request};
-pub(crate) use response::{Delivery, Response};
+pub(crate) use message::{Delivery, Params, Request, Response};
 use transport::{DELIVERY_HEADER, Transport};
 
 /// The bytes of requests that wiremock may keep before the mock is renewed.
-const MAX_KEPT_BYTES: usize = 4 * 1024 * 1024;
+const MAX_KEPT_BYTES: usize = 4_194_304;
 
 /// A generous estimate of a request without a body.
-const REQUEST_BYTES: usize = 4 * 1024;
+const REQUEST_BYTES: usize = 4_096;
 
 /// A running server; dropping it stops it.
 pub(crate) struct Server {

@@ -126,7 +126,7 @@ impl Journal {
         Self {
             entries: Recent::new(CAPACITY),
             calls: Recent::new(MAX_CALLS),
-            sign_ins: ExpiringStore::new(),
+            sign_ins: ExpiringStore::default(),
         }
     }
 
@@ -157,9 +157,9 @@ impl Journal {
     ) {
         let entry = Entry {
             at,
-            method: truncated(request.method()),
-            path: truncated(request.path()),
-            query: masked(request.raw_query()),
+            method: truncated(&request.method),
+            path: truncated(&request.path),
+            query: masked(&request.raw_query),
             status: response.visible_status(),
         };
         self.learn_sign_in(request);
@@ -204,7 +204,7 @@ impl Journal {
 
     /// An authorization request names its `state`, its client and its `nonce`.
     fn learn_sign_in(&self, request: &Request) {
-        let query = request.query();
+        let query = &request.query;
         let short = |name| query.get(name).filter(|it| it.len() <= MAX_PARAMETER_BYTES);
         let (Some(state), Some(client_id)) = (short("state"), short("client_id")) else {
             return;
@@ -312,7 +312,7 @@ fn json_of(response: &Response) -> Option<Value> {
 }
 
 fn fields_of(request: &Request) -> Value {
-    let fields = request.form().iter();
+    let fields = request.form.iter();
     fields
         .map(|(name, value)| (name, Value::from(value)))
         .collect()

@@ -10,16 +10,15 @@
 //! In the order of the imports: a module uses only those above it.
 //!
 //! - `system`: the time and the randomness; `expiring_store`: what expires, in bounds.
-//! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
-//! - [`users`], [`misbehaviour`], `script`: the course of a sign-in: its user, and its
-//!   misbehaviour.
 //! - `http`: requests, responses and the server, on wiremock; the transport, for
 //!   deliveries that no HTTP server makes.
+//! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
+//! - [`users`], [`misbehaviour`]: who signs in, and what goes wrong.
 //! - [`journal`]: the last requests of a provider, and the last calls of backends, each with
 //!   its sign-in and its ID token.
-//! - `provider`: the parts that both providers share, which know neither: context, sign-in
-//!   page, PKCE.
-//! - `google`, `github`: the endpoints of one provider each.
+//! - `provider`: the parts that both providers share, which know neither: the course of a
+//!   sign-in, the authorization endpoint with PKCE, the sign-in page.
+//! - `google`, `github`: what only one provider does.
 //! - `upstream`: the handles of a running mock.
 //!
 //! # Invariants
@@ -37,16 +36,14 @@
 #![warn(missing_docs)]
 
 mod expiring_store;
+mod http;
 mod system;
 
 pub mod settings;
 pub mod users;
 
-pub mod misbehaviour;
-mod script;
-
-mod http;
 pub mod journal;
+pub mod misbehaviour;
 mod provider;
 
 mod github;
@@ -56,7 +53,7 @@ mod upstream;
 
 pub use journal::{BackendCall, IdTokenCheck, IdTokenReport};
 pub use misbehaviour::Misbehaviour;
-pub use script::{Next, QueueError, Queued};
+pub use provider::context::{Next, QueueError, Queued};
 pub use settings::{Client, Clients, Iss, Labels, Mode, Provider, Settings, Unconfirmed};
 pub use system::Clock;
 pub use upstream::{MockUpstream, StartError, Upstream};

@@ -1,18 +1,20 @@
 //! The ways in which a provider can misbehave, by name.
 //!
-//! The module `table` lists them all; the page, the control API and the Rust handle read
-//! it. Each one is carried out where the good response is made, or in `provider::corrupt`
-//! if both providers misbehave alike. A row of the table without its behaviour compiles, and
-//! fails the test that plays each row at each of its providers: it would change nothing.
+//! The module `table` lists them all, each with its effect and its description; the page,
+//! the control API and the Rust handle read it. A row without an effect does not compile, and
+//! neither does an effect that its part of the sign-in does not carry out.
 
+mod effect;
 mod table;
 
 use std::sync::LazyLock;
 
+pub(crate) use effect::{
+    AccountFault, CallbackFault, Effect, IdTokenFault, ResponseFault, TokenFault,
+};
 pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
-use crate::expiring_store::HeapSize;
 
 /// A name that is not a misbehaviour of this provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +28,7 @@ impl Misbehaviour {
         static BY_PROVIDER: LazyLock<[Vec<Misbehaviour>; 2]> = LazyLock::new(|| {
             Provider::ALL.map(|provider| {
                 let all = Misbehaviour::ALL.iter().copied();
-                all.filter(|known| known.row().description.at(provider).is_some())
+                all.filter(|known| known.row().effects.at(provider).is_some())
                     .collect()
             })
         });
@@ -65,7 +67,15 @@ impl Misbehaviour {
     /// A sentence that says what `provider` sends; empty if it has no such misbehaviour.
     #[must_use]
     pub fn description(self, provider: Provider) -> &'static str {
-        self.row().description.at(provider).unwrap_or_default()
+        let effect = self.row().effects.at(provider);
+        effect
+            .map(|(_, description)| description)
+            .unwrap_or_default()
+    }
+
+    /// The effect at `provider`, if it has this misbehaviour.
+    pub(crate) fn effect(self, provider: Provider) -> Option<Effect> {
+        self.row().effects.at(provider).map(|(effect, _)| effect)
     }
 
     /// The error that the login must end with, a value of `LoginResult.error`; `None` if
@@ -97,8 +107,6 @@ impl Misbehaviour {
         }
     }
 }
-
-impl HeapSize for Misbehaviour {}
 
 /// The misbehaviours of a provider with which a login ends alike; the sign-in page groups
 /// them so.

@@ -9,9 +9,8 @@ use crate::github::GitHub;
 use crate::google::Google;
 use crate::http::{Request, Server};
 use crate::journal::{BackendCall, Entry, Recipient};
-use crate::provider::context::ProviderContext;
+use crate::provider::context::{ProviderContext, QueueError, Queued};
 use crate::provider::{Endpoints, pages};
-use crate::script::{QueueError, Queued};
 use crate::users::UnknownKey;
 use crate::{Iss, Misbehaviour, Mode, Next, Provider, Settings, User};
 

@@ -1,9 +1,172 @@
-//! The requirements of every REST API call, and the headers of every response.
+//! The REST API: `/user` and `/user/emails`, the requirements of every call, and the headers of
+//! every response.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::state::{Access, GitHub, HourlyCalls};
-use crate::http::{Request, Response};
+use super::{Access, EMAILS_PATH, GitHub, HourlyCalls};
+use crate::http::{Params, Request, Response};
+use crate::misbehaviour::{AccountFault, Effect};
+use crate::provider::faulty;
+use crate::users::Visibility;
+use crate::{Provider, User};
+
+const ADDRESSES_PER_PAGE: usize = 30;
+const MAX_ADDRESSES_PER_PAGE: usize = 100;
+
+/// The requested part of a list.
+struct Page {
+    number: usize,
+    size: usize,
+}
+
+impl GitHub {
+    pub(super) fn user(&self, request: &Request) -> Response {
+        self.serve(request, "", |access| {
+            let account = account(access, &self.context.url);
+            match access.effect {
+                Some(Effect::Account(fault)) => faulty_account(fault, account),
+                _ => Response::json(200, &account),
+            }
+        })
+    }
+
+    pub(super) fn emails(&self, request: &Request) -> Response {
+        self.serve(request, "user, user:email", |access| {
+            if !access.scopes.allow_emails() {
+                return hidden(self.context.settings.unconfirmed.github_hidden_status);
+            }
+            let page = self.page_of(&addresses(&access.user), &Page::of(&request.query));
+            match access.effect {
+                Some(Effect::Emails(fault)) => faulty(fault, Provider::GitHub, page),
+                _ => page,
+            }
+        })
+    }
+
+    fn page_of(&self, addresses: &[Value], page: &Page) -> Response {
+        let pages: Vec<_> = addresses.chunks(page.size).collect();
+        let shown = pages.get(page.number - 1).copied().unwrap_or_default();
+        let response = Response::json(200, &shown);
+        match page.number < pages.len() {
+            true => response.with_header("link", self.links(page, pages.len())),
+            false => response,
+        }
+    }
+
+    /// The links to the next page and the last (RFC 8288).
+    fn links(&self, page: &Page, last: usize) -> String {
+        let link = |number: usize, relation: &str| {
+            let (url, size) = (&self.context.url, page.size);
+            format!(r#"<{url}{EMAILS_PATH}?per_page={size}&page={number}>; rel="{relation}""#)
+        };
+        format!("{}, {}", link(page.number + 1, "next"), link(last, "last"))
+    }
+}
+
+/// The response of `/user` with this fault.
+fn faulty_account(fault: AccountFault, mut account: Value) -> Response {
+    match fault {
+        AccountFault::PrimaryLimit(status, retry_after) => {
+            primary_limit(status).with_any_header("retry-after", retry_after)
+        }
+        AccountFault::SecondaryLimit(retry_after) => {
+            secondary_limit().with_any_header("retry-after", retry_after)
+        }
+        AccountFault::BadToken => bad_token(),
+        AccountFault::ServerError => Response::json(502, &json!({ "message": "Server Error" })),
+        AccountFault::Members(change) => {
+            change(&mut account);
+            Response::json(200, &account)
+        }
+        AccountFault::Response(fault) => {
+            faulty(fault, Provider::GitHub, Response::json(200, &account))
+        }
+    }
+}
+
+fn account(access: &Access, url: &str) -> Value {
+    let mut account = public_part(&access.user, url);
+    if access.scopes.allow_private_profile() {
+        add_private_part(&mut account);
+    }
+    account
+}
+
+fn public_part(user: &User, url: &str) -> Value {
+    let login = user.login();
+    json!({
+        "login": login,
+        "id": user.id.parse::<u64>().expect("a user's id was checked for GitHub"),
+        "node_id": format!("U_mock{}", user.id),
+        "avatar_url": user.picture,
+        "gravatar_id": "",
+        "url": format!("{url}/users/{login}"),
+        "html_url": format!("{url}/{login}"),
+        "type": "User",
+        "site_admin": false,
+        "name": user.name,
+        "company": null,
+        "blog": "",
+        "location": null,
+        "email": user.public_email(),
+        "hireable": null,
+        "bio": null,
+        "twitter_username": null,
+        "public_repos": 0,
+        "public_gists": 0,
+        "followers": 0,
+        "following": 0,
+        "created_at": "2012-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn add_private_part(account: &mut Value) {
+    for name in [
+        "private_gists",
+        "total_private_repos",
+        "owned_private_repos",
+        "disk_usage",
+        "collaborators",
+    ] {
+        account[name] = 0.into();
+    }
+    account["two_factor_authentication"] = true.into();
+    account["plan"] = json!({
+        "name": "free", "space": 976_562_499, "private_repos": 10_000, "collaborators": 0,
+    });
+}
+
+impl Page {
+    fn of(query: &Params) -> Self {
+        let number = |name| query.get(name)?.parse().ok().filter(|&number| number > 0);
+        let size = number("per_page").unwrap_or(ADDRESSES_PER_PAGE);
+        Self {
+            number: number("page").unwrap_or(1),
+            size: size.min(MAX_ADDRESSES_PER_PAGE),
+        }
+    }
+}
+
+/// All addresses of the account.
+///
+/// A user with a private address has another one for commits. It comes first here, so that
+/// a test detects a broker that reads the first address instead of the primary one.
+fn addresses(user: &User) -> Vec<Value> {
+    let other = |email: String| json!({ "email": email, "primary": false, "verified": true, "visibility": null });
+    let commits = (user.visibility == Visibility::Private)
+        .then(|| format!("{}+{}@users.noreply.github.example", user.id, user.login()));
+    let others = commits.into_iter().chain(user.other_emails.iter().cloned());
+    let visibility = match user.public_email() {
+        Some(_) => "public",
+        None => "private",
+    };
+    let own = user.email.as_ref().map(|email| {
+        let verified = user.email_verified;
+        json!({ "email": email, "primary": true, "verified": verified, "visibility": visibility })
+    });
+    others.map(other).chain(own).collect()
+}
 
 /// The versions known since 2026-03-12; the first is the default.
 const VERSIONS: [&str; 2] = ["2022-11-28", "2026-03-10"];
@@ -23,7 +186,7 @@ const LIMITS: &str = "https://docs.github.com/rest/using-the-rest-api/rate-limit
 impl GitHub {
     /// Answers an API call that meets the requirements: counts it, and adds the headers
     /// with the remaining calls and the token's scopes.
-    pub(super) fn serve(
+    fn serve(
         &self,
         request: &Request,
         accepted_scopes: &str,
@@ -34,7 +197,7 @@ impl GitHub {
             Err(refusal) => return refusal,
         };
         let now_ms = self.context.now_ms();
-        let calls = self.rate_limit.count(&access.user.id, now_ms);
+        let calls = self.own.count(&access.user.id, now_ms);
         let limit = self.context.settings.hourly_calls.unwrap_or(HOURLY_CALLS);
         let is_over = self.context.settings.hourly_calls.is_some() && calls.used > limit;
         let response = match is_over {
@@ -65,9 +228,7 @@ impl GitHub {
         let bearer = request.credentials("bearer");
         let token = bearer.or_else(|| request.credentials("token"));
         let token = token.ok_or_else(|| refused(401, "Requires authentication", REST))?;
-        self.tokens
-            .read(token, self.context.now_ms(), Access::clone)
-            .ok_or_else(bad_token)
+        self.access(token).ok_or_else(bad_token)
     }
 }
 
@@ -83,12 +244,12 @@ fn with_rate_limit(response: Response, calls: HourlyCalls, limit: u32) -> Respon
         .with_default_header("x-ratelimit-resource", "core")
 }
 
-pub(super) fn bad_token() -> Response {
+fn bad_token() -> Response {
     refused(401, "Bad credentials", REST)
 }
 
 /// The response to a call for what the token's scopes do not show.
-pub(super) fn hidden(status: u16) -> Response {
+fn hidden(status: u16) -> Response {
     let message = match status {
         403 => "Resource not accessible by this token",
         _ => "Not Found",
@@ -103,13 +264,13 @@ fn no_user_agent() -> Response {
 }
 
 /// The response to a call beyond the hourly limit.
-pub(super) fn primary_limit(status: u16) -> Response {
+fn primary_limit(status: u16) -> Response {
     let message = "API rate limit exceeded for user ID 9000001.";
     refused(status, message, LIMITS).with_header("x-ratelimit-remaining", "0")
 }
 
 /// The response to too many calls at once, while most of the hourly calls are left.
-pub(super) fn secondary_limit() -> Response {
+fn secondary_limit() -> Response {
     let message = "You have exceeded a secondary rate limit. \
                    Please wait a few minutes before you try again.";
     let documentation = format!("{LIMITS}#about-secondary-rate-limits");

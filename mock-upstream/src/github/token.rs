@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::request::Grant;
-use super::state::{Access, GitHub};
-use crate::Misbehaviour;
+use super::{Access, GitHub};
 use crate::http::{Request, Response};
-use crate::provider::{corrupt, pages};
+use crate::misbehaviour::{Effect, TokenFault};
+use crate::provider::faulty;
 use crate::system::{ALPHANUMERIC, random_string};
 
 /// The page that explains an error; the error's name follows, with dashes.
@@ -27,10 +27,6 @@ const BAD_CODE: Refusal = refusal("bad_verification_code", BAD_CODE_DESCRIPTION)
 const OTHER_REDIRECT_URI: Refusal = refusal(
     "redirect_uri_mismatch",
     "The redirect_uri MUST match the registered callback URL for this application.",
-);
-const UNVERIFIED_USER_EMAIL: Refusal = refusal(
-    "unverified_user_email",
-    "The user must have a verified primary email.",
 );
 const NO_VERIFIER: Refusal = refusal(
     "invalid_grant",
@@ -97,15 +93,20 @@ impl GitHub {
     }
 
     fn token_response(&self, grant: Grant, encoding: Encoding) -> Response {
-        use Misbehaviour as M;
-        let misbehaviour = grant.script.misbehaviour;
+        let effect = grant.script.effect;
         let good = encoding.response(&self.issue_token(grant));
-        match misbehaviour {
-            Some(M::ServerError) => pages::server_error(self.context.provider, 500),
-            Some(M::TokenRefused) => BAD_CODE.response(encoding),
-            Some(M::UnverifiedUserEmail) => UNVERIFIED_USER_EMAIL.response(encoding),
-            Some(other) => corrupt::token_response(other, self.context.provider, good),
-            None => good,
+        match effect {
+            Some(Effect::TokenCall(fault)) => match fault {
+                TokenFault::Refused => BAD_CODE.response(encoding),
+                TokenFault::Error(status, error, description, retry_after) => {
+                    let refused = refusal(error, description).response(encoding);
+                    refused
+                        .with_status(status)
+                        .with_any_header("retry-after", retry_after)
+                }
+                TokenFault::Response(fault) => faulty(fault, self.context.provider, good),
+            },
+            _ => good,
         }
     }
 
@@ -115,7 +116,7 @@ impl GitHub {
         let access = Access {
             user: grant.script.user,
             scopes: grant.request.details,
-            misbehaviour: grant.script.misbehaviour,
+            effect: grant.script.effect,
         };
         // GitHub's tokens do not expire, unless an app is configured otherwise.
         self.tokens.put(access_token.clone(), access, i64::MAX);

@@ -1,5 +1,5 @@
-//! The ID token: its claims, and its signature. A misbehaviour changes the claims, or forges
-//! the signature.
+//! The ID token: its claims and its signature, of which a misbehaviour changes one; and the
+//! checks that a client makes of it (OpenID Connect Core, 3.1.3.7), each with its outcome.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,20 +7,20 @@ use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::Google;
 use super::keys::{Key, rsa_key};
 use super::request::{Grant, Scope, Scopes};
+use crate::User;
+use crate::journal::{IdTokenCheck, IdTokenReport, Recipient};
+use crate::misbehaviour::{Effect, IdTokenFault};
 use crate::provider::context::ProviderContext;
 use crate::settings::IssuerForm;
-use crate::system::{LOWER_HEX, URL_SAFE, random_string};
-use crate::{Misbehaviour, User};
+use crate::system::{LOWER_HEX, random_string};
 
 const LIFETIME_SECONDS: i64 = 3600;
 
-/// The id of a client that is not registered.
-const ANOTHER_CLIENT: &str = "another-client.apps.example";
-
-/// A clock skew that a client has to tolerate.
-const SKEW_SECONDS: i64 = 30;
+/// The difference between two clocks that a client tolerates.
+const SKEW_SECONDS: i64 = 60;
 
 /// An RSA key that is never published.
 const UNPUBLISHED: &[u8] = include_bytes!("../../keys/unpublished.pem");
@@ -36,14 +36,21 @@ pub(super) fn id_token(
     key: &Key,
     now_ms: i64,
 ) -> String {
-    let claims = claims(grant, context, access_token, now_ms / 1000);
-    let misbehaviour = grant.script.misbehaviour;
-    let claims = match misbehaviour {
-        Some(misbehaviour) => corrupt(misbehaviour, claims),
-        None => claims.to_string(),
+    let mut claims = claims(grant, context, access_token, now_ms / 1000);
+    let fault = match grant.script.effect {
+        Some(Effect::IdToken(fault)) => Some(fault),
+        _ => None,
+    };
+    if let Some(IdTokenFault::Claims(change)) = fault {
+        change(&mut claims);
+    }
+    let claims = match fault {
+        // For a client that reads the first of two.
+        Some(IdTokenFault::TwoSubs) => claims.to_string().replacen('{', r#"{"sub":"forged","#, 1),
+        _ => claims.to_string(),
     };
     let has_typ = context.settings.unconfirmed.google_id_token_typ;
-    sign(&claims, key, has_typ.then_some("JWT"), misbehaviour)
+    sign(&claims, key, has_typ.then_some("JWT"), fault)
 }
 
 fn claims(grant: &Grant, context: &ProviderContext, access_token: &str, issued_at: i64) -> Value {
@@ -115,55 +122,13 @@ pub(super) fn at_hash(access_token: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
 }
 
-/// The claims as JSON, with the misbehaviour in them.
-fn corrupt(misbehaviour: Misbehaviour, mut claims: Value) -> String {
-    use Misbehaviour as M;
-    match misbehaviour {
-        M::WrongNonce => claims["nonce"] = random_string(URL_SAFE, 43).into(),
-        M::NoNonce => remove(&mut claims, "nonce"),
-        M::WrongAudience => {
-            claims["aud"] = ANOTHER_CLIENT.into();
-            claims["azp"] = ANOTHER_CLIENT.into();
-        }
-        M::WrongAzp => claims["azp"] = ANOTHER_CLIENT.into(),
-        M::WrongIssuer => claims["iss"] = "https://issuer.example".into(),
-        M::WrongAtHash => claims["at_hash"] = at_hash("another access token").into(),
-        M::ExpiredIdToken => shift(&mut claims, -2 * LIFETIME_SECONDS),
-        M::IssuedInTheFuture => shift(&mut claims, LIFETIME_SECONDS),
-        M::ClockAhead => shift(&mut claims, SKEW_SECONDS),
-        M::ClockBehind => shift(&mut claims, -LIFETIME_SECONDS - SKEW_SECONDS),
-        M::SubNumber => claims["sub"] = 100_000_000_000_000_001_u64.into(),
-        M::EmailVerifiedText => claims["email_verified"] = "true".into(),
-        M::DuplicateClaims => return with_duplicate_sub(&claims.to_string()),
-        _ => {}
-    }
-    claims.to_string()
-}
-
-fn remove(claims: &mut Value, name: &str) {
-    claims.as_object_mut().map(|claims| claims.remove(name));
-}
-
-/// Moves the token to another time.
-fn shift(claims: &mut Value, seconds: i64) {
-    for name in ["iat", "exp"] {
-        let time = claims[name].as_i64().unwrap_or_default();
-        claims[name] = (time + seconds).into();
-    }
-}
-
-/// Adds a forged `sub` before the good one, for a client that reads the first of two.
-fn with_duplicate_sub(claims: &str) -> String {
-    claims.replacen('{', r#"{"sub":"forged","#, 1)
-}
-
-/// Signs `claims`, which are JSON, with `key`, unless the misbehaviour forges the token.
-fn sign(claims: &str, key: &Key, typ: Option<&str>, misbehaviour: Option<Misbehaviour>) -> String {
-    use Misbehaviour as M;
+/// Signs `claims`, which are JSON, with `key`, unless the fault forges the token.
+fn sign(claims: &str, key: &Key, typ: Option<&str>, fault: Option<IdTokenFault>) -> String {
+    use IdTokenFault as F;
     let new_kid = random_string(LOWER_HEX, 40);
-    let kid = match misbehaviour {
-        Some(M::UnknownKid | M::Keys500 | M::KeysTimeout | M::StaleKeys) => Some(new_kid.as_str()),
-        Some(M::NoKid) => None,
+    let kid = match fault {
+        Some(F::UnknownKid | F::Keys(_) | F::StaleKeys) => Some(new_kid.as_str()),
+        Some(F::NoKid) => None,
         _ => Some(key.kid.as_str()),
     };
     let message = |alg: &str| {
@@ -179,19 +144,21 @@ fn sign(claims: &str, key: &Key, typ: Option<&str>, misbehaviour: Option<Misbeha
         format!("{message}.{signature}")
     };
     let rs256 = |key| signed(Algorithm::RS256, key);
-    match misbehaviour {
-        Some(M::BadSignature) => with_bad_signature(&rs256(&key.signing)),
-        Some(M::StaleKeys) => rs256(&rsa_key(UNPUBLISHED)),
-        Some(M::AlgNone) => format!("{}.", message("none")),
-        Some(M::AlgHs256) => {
+    match fault {
+        Some(F::BadSignature) => with_bad_signature(&rs256(&key.signing)),
+        Some(F::StaleKeys) => rs256(&rsa_key(UNPUBLISHED)),
+        Some(F::AlgNone) => format!("{}.", message("none")),
+        Some(F::AlgHs256) => {
             let secret = EncodingKey::from_secret(key.modulus.as_bytes());
             signed(Algorithm::HS256, &secret)
         }
-        Some(M::AlgEs256) => {
+        Some(F::AlgEs256) => {
             let key = EncodingKey::from_ec_pem(ELLIPTIC).expect("the committed key is one");
             signed(Algorithm::ES256, &key)
         }
-        _ => rs256(&key.signing),
+        None | Some(F::Claims(_) | F::TwoSubs | F::UnknownKid | F::NoKid | F::Keys(_)) => {
+            rs256(&key.signing)
+        }
     }
 }
 
@@ -204,4 +171,104 @@ fn with_bad_signature(token: &str) -> String {
         .expect("a signature is base64url");
     bytes[0] ^= 1;
     format!("{message}.{}", URL_SAFE_NO_PAD.encode(bytes))
+}
+
+impl Google {
+    /// The report on `token`.
+    pub(super) fn report(&self, token: &str, recipient: &Recipient<'_>) -> IdTokenReport {
+        let mut parts = token.split('.').map(decoded);
+        let header = parts.next().flatten();
+        let claims = parts.next().flatten();
+        let mut checks = vec![
+            IdTokenCheck {
+                requirement: "alg is RS256, and the header demands no extension",
+                passed: header.as_ref().is_some_and(has_known_header),
+            },
+            IdTokenCheck {
+                requirement: "the signature is by a published key",
+                passed: self.own.keys.verified(token).is_some(),
+            },
+        ];
+        checks.extend(self.checks_of(claims.as_ref(), recipient));
+        let shown = |part: Option<Claims>| part.map_or(Value::Null, |it| Value::Object(it.members));
+        IdTokenReport {
+            header: shown(header),
+            claims: shown(claims),
+            checks,
+        }
+    }
+
+    fn checks_of(&self, claims: Option<&Claims>, recipient: &Recipient<'_>) -> Vec<IdTokenCheck> {
+        let check = |requirement, passes: &dyn Fn(&Claims) -> bool| IdTokenCheck {
+            requirement,
+            passed: claims.is_some_and(passes),
+        };
+        let now = self.context.now_ms() / 1000;
+        vec![
+            check("each claim is there once", &|it| !it.has_duplicates),
+            check("nonce is that of this login", &|it| {
+                it.text("nonce") == recipient.nonce
+            }),
+            check("iss is the provider", &|it| {
+                it.text("iss") == Some(&self.context.url)
+            }),
+            check("aud is the client", &|it| {
+                it.text("aud") == Some(recipient.client_id)
+            }),
+            check("azp, if it is there, is the client", &|it| {
+                !it.members.contains_key("azp") || it.text("azp") == Some(recipient.client_id)
+            }),
+            check("exp is not over", &|it| {
+                it.seconds("exp")
+                    .is_some_and(|exp| exp > now - SKEW_SECONDS)
+            }),
+            check("iat is not in the future", &|it| {
+                it.seconds("iat")
+                    .is_some_and(|iat| iat <= now + SKEW_SECONDS)
+            }),
+            check("at_hash is that of the access token", &|it| {
+                let Some(access_token) = recipient.access_token else {
+                    return true;
+                };
+                it.text("at_hash") == Some(&at_hash(access_token))
+            }),
+            check("sub is an identifier of 1 to 255 ASCII characters", &|it| {
+                let sub = it.text("sub");
+                sub.is_some_and(|sub| (1..=255).contains(&sub.len()) && sub.is_ascii())
+            }),
+        ]
+    }
+}
+
+fn has_known_header(header: &Claims) -> bool {
+    header.text("alg") == Some("RS256") && !header.members.contains_key("crit")
+}
+
+/// The members of a part of a token, and whether a name came twice.
+struct Claims {
+    members: Map<String, Value>,
+    has_duplicates: bool,
+}
+
+impl Claims {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.members.get(name)?.as_str()
+    }
+
+    fn seconds(&self, name: &str) -> Option<i64> {
+        self.members.get(name)?.as_i64()
+    }
+}
+
+/// The mock writes JSON without blanks, so that only a member that came twice makes it longer than
+/// its members are.
+fn decoded(part: &str) -> Option<Claims> {
+    let json = URL_SAFE_NO_PAD.decode(part).ok()?;
+    let members: Map<_, _> = serde_json::from_slice(&json).ok()?;
+    let written = serde_json::to_vec(&members).ok()?;
+    let has_duplicates = written.len() < json.len();
+    Some(Claims {
+        members,
+        has_duplicates,
+    })
 }

@@ -1,4 +1,4 @@
-//! The keys that sign ID tokens, and their rotation.
+//! The keys that sign ID tokens, their rotation, and their publication.
 //!
 //! Google publishes two keys. About every eight days a third one joins them, and a day
 //! later the oldest is removed. The mock's keys are fixed, because generating one takes up
@@ -13,6 +13,12 @@ use jsonwebtoken::{
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+
+use crate::expiring_store::ExpiringStore;
+use crate::http::{Request, Response};
+use crate::misbehaviour::ResponseFault;
+use crate::provider::context::ProviderContext;
+use crate::provider::faulty;
 
 /// Each key with its certificate, whose subject warns against trusting it.
 const PEMS: [(&[u8], &str); 3] = [
@@ -40,7 +46,16 @@ pub(super) struct KeyRing {
     /// The steps since the start: each odd one adds a third key to two, each even one removes
     /// the oldest of three.
     steps: AtomicUsize,
+    /// The fault of the next response with the published keys.
+    failure: ExpiringStore<ResponseFault>,
 }
+
+/// The only key of the failure.
+const FAILURE: &str = "keys";
+
+/// The time after which a failure is dropped unused. No client requests the keys for its
+/// token later than this.
+const FAILURE_LIFETIME_MS: i64 = 10 * 1000;
 
 /// An RSA key: its private and its public half.
 pub(super) struct Key {
@@ -52,6 +67,36 @@ pub(super) struct Key {
 }
 
 impl KeyRing {
+    /// The published keys in this format, with Google's caching, unless this request is to fail.
+    /// A HEAD never does.
+    pub(super) fn respond(
+        &self,
+        context: &ProviderContext,
+        http: &Request,
+        format: fn(&Self) -> Value,
+    ) -> Response {
+        let max_age = context.settings.unconfirmed.google_keys_max_age_seconds;
+        let caching = format!("public, max-age={max_age}, must-revalidate, no-transform");
+        let good = Response::json(200, &format(self)).with_header("cache-control", caching);
+        if http.is_head() {
+            return good;
+        }
+        match self.failure.take(FAILURE, context.now_ms()) {
+            Some(fault) => faulty(fault, context.provider, good),
+            None => good,
+        }
+    }
+
+    /// Lets the next request for the published keys fail.
+    pub(super) fn fail_next(&self, fault: ResponseFault, now_ms: i64) {
+        let expires_ms = now_ms + FAILURE_LIFETIME_MS;
+        self.failure.put(FAILURE.to_owned(), fault, expires_ms);
+    }
+
+    pub(super) fn clear_failure(&self) {
+        self.failure.clear();
+    }
+
     /// The published keys as a JSON Web Key Set.
     pub(super) fn jwks(&self) -> Value {
         let keys: Vec<_> = self.published().map(Key::jwk).collect();
@@ -96,6 +141,7 @@ impl KeyRing {
 
     pub(super) fn reset(&self) {
         self.steps.store(0, Ordering::Relaxed);
+        self.failure.clear();
     }
 }
 

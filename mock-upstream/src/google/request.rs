@@ -3,55 +3,38 @@
 use std::collections::BTreeSet;
 
 use crate::expiring_store::HeapSize;
-use crate::http::{Params, Response};
-use crate::provider::authorization::{self, Challenge};
+use crate::http::Params;
+use crate::provider::authorization::{self, Challenge, ChoicePage, Refusal};
 use crate::provider::pages::{self, Permission};
-use crate::settings::RedirectUri;
-use crate::{Client, Clients, Provider, User};
+use crate::settings::{ProviderSettings, RedirectUri};
+use crate::{Client, Clients, Provider};
 
 /// An authorization request that passed every check.
-pub(super) type AuthorizationRequest = authorization::AuthorizationRequest<GoogleDetails>;
+pub(crate) type AuthorizationRequest = authorization::AuthorizationRequest<GoogleDetails>;
 
 /// The grant that a code stands for.
-pub(super) type Grant = authorization::Grant<GoogleDetails>;
+pub(crate) type Grant = authorization::Grant<GoogleDetails>;
 
 /// The scopes of a request, and the parameters that GitHub does not have.
-pub(super) struct GoogleDetails {
+pub(crate) struct GoogleDetails {
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
     /// Whether the client asks for a refresh token.
     pub(super) is_offline: bool,
-    pub(super) prompt: Prompt,
     /// Whether the user consents on a page, which the callback's `prompt` repeats.
     pub(super) consents_on_page: bool,
 }
 
-/// The pages that `prompt` asks Google to show.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prompt {
-    /// Google decides.
-    Default,
-    /// No page: a user who is not signed in already gets an error.
-    None,
-    /// The page on which the user chooses an account.
-    SelectAccount,
-    /// The consent page, even if the user consented before.
-    Consent,
-}
-
-/// The reason for an error page in place of a redirect: the error and its description.
-pub(super) struct Refusal {
-    error: &'static str,
-    description: String,
-}
-
 /// Reads an authorization request and checks it.
-pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRequest, Refusal> {
+pub(super) fn parse(
+    query: &Params,
+    settings: &ProviderSettings,
+) -> Result<AuthorizationRequest, Refusal> {
     if query.has_duplicates() {
         let description = "OAuth 2 parameters can only have a single value.";
         return Err(invalid_request(description));
     }
-    let (client, redirect_uri) = registered(query, clients)?;
+    let (client, redirect_uri) = registered(query, &settings.clients)?;
     if required(query, "response_type")? != "code" {
         let description = "This mock serves response_type=code alone.";
         return Err(refusal("unsupported_response_type", description));
@@ -66,19 +49,20 @@ pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRe
         invalid_request("code_challenge must be 43 characters with code_challenge_method=S256.")
     })?;
     let is_offline = is_offline(query)?;
-    let prompt = Prompt::parse(query.get("prompt").unwrap_or_default())?;
+    let none_error = settings.unconfirmed.google_prompt_none_error;
+    let prompt = query.get("prompt").unwrap_or_default();
+    let (page, consents_on_page) = parsed_prompt(prompt, none_error)?;
     Ok(AuthorizationRequest {
         client,
         redirect_uri,
         state: query.get("state").map(str::to_owned),
         challenge,
-        wants_page: matches!(prompt, Prompt::Consent | Prompt::SelectAccount),
+        page,
         details: GoogleDetails {
             scopes,
             nonce: query.get("nonce").map(str::to_owned),
             is_offline,
-            prompt,
-            consents_on_page: prompt == Prompt::Consent,
+            consents_on_page,
         },
     })
 }
@@ -101,9 +85,10 @@ fn required<'a>(query: &'a Params, name: &str) -> Result<&'a str, Refusal> {
     query.get(name).ok_or_else(missing)
 }
 
-fn refusal(error: &'static str, description: &str) -> Refusal {
-    let description = description.to_owned();
-    Refusal { error, description }
+/// An error page in place of a redirect.
+fn refusal(error: &str, description: &str) -> Refusal {
+    let title = format!("Error 400: {error}");
+    Refusal::Page(pages::blocked(Provider::Google, &title, description))
 }
 
 fn invalid_request(description: &str) -> Refusal {
@@ -114,45 +99,33 @@ fn invalid_value(name: &str) -> Refusal {
     invalid_request(&format!("Invalid parameter value for {name}"))
 }
 
-impl Refusal {
-    pub(super) fn page(&self) -> Response {
-        let title = format!("Error 400: {}", self.error);
-        pages::blocked(Provider::Google, &title, &self.description)
-    }
-}
-
-impl AuthorizationRequest {
-    /// The callback with a code, in Google's order: state, iss, code, scope, authuser, hd,
-    /// prompt.
-    pub(super) fn success(&self, code: &str, iss: Option<&str>, user: &User) -> String {
-        let scope = self.details.scopes.in_callback();
-        let prompt = match self.details.consents_on_page {
-            true => "consent",
-            false => "none",
-        };
-        let hd = user.hosted_domain.as_deref();
-        let authuser = if hd.is_some() { "1" } else { "0" };
-        let known = [("code", code), ("scope", &scope), ("authuser", authuser)];
-        let params = self
-            .state_param()
-            .into_iter()
-            .chain(iss.map(|iss| ("iss", iss)));
-        let params = params.chain(known).chain(hd.map(|hd| ("hd", hd)));
-        self.redirect_uri
-            .with_params(params.chain([("prompt", prompt)]))
-    }
-
-    /// The callback with an error. Google was seen to send no description.
-    pub(super) fn error(&self, error: &str, iss: Option<&str>) -> String {
-        let iss = iss.map(|iss| ("iss", iss));
-        let params = [("error", error)].into_iter().chain(self.state_param());
-        self.redirect_uri.with_params(params.chain(iss))
-    }
+/// The callback with a code, in Google's order: state, iss, code, scope, authuser, hd, prompt.
+pub(super) fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
+    let authorization::Grant { request, script } = grant;
+    let scope = request.details.scopes.in_callback();
+    let hd = script.user.hosted_domain.as_deref();
+    let prompt = match request.details.consents_on_page {
+        true => "consent",
+        false => "none",
+    };
+    request.redirect_uri.with_params([
+        ("state", request.state.as_deref()),
+        ("iss", iss),
+        ("code", Some(code)),
+        ("scope", Some(&scope)),
+        ("authuser", Some(if hd.is_some() { "1" } else { "0" })),
+        ("hd", hd),
+        ("prompt", Some(prompt)),
+    ])
 }
 
 impl authorization::RequestDetails for GoogleDetails {
     fn permissions(&self) -> Vec<Permission> {
         self.scopes.permissions()
+    }
+
+    fn consent(&mut self) {
+        self.consents_on_page = true;
     }
 }
 
@@ -162,18 +135,18 @@ impl HeapSize for GoogleDetails {
     }
 }
 
-impl Prompt {
-    /// Reads a list between blanks. Its values are case-sensitive, and `none` must be alone.
-    fn parse(list: &str) -> Result<Self, Refusal> {
-        let values: Vec<_> = list.split_whitespace().collect();
-        let is_known = |value: &&str| matches!(*value, "consent" | "select_account");
-        match values.as_slice() {
-            ["none"] => Ok(Self::None),
-            values if !values.iter().all(is_known) => Err(invalid_value("prompt")),
-            values if values.contains(&"consent") => Ok(Self::Consent),
-            values if values.contains(&"select_account") => Ok(Self::SelectAccount),
-            _ => Ok(Self::Default),
+/// Reads `prompt`, a list between blanks: which page it asks for, and whether for consent. Its
+/// values are case-sensitive, and `none`, which has an error of its own, must be alone.
+fn parsed_prompt(list: &str, none_error: &'static str) -> Result<(ChoicePage, bool), Refusal> {
+    let values: Vec<_> = list.split_whitespace().collect();
+    let is_known = |value: &&str| matches!(*value, "consent" | "select_account");
+    match values.as_slice() {
+        [] => Ok((ChoicePage::IfNeeded, false)),
+        ["none"] => Ok((ChoicePage::Never(none_error), false)),
+        values if values.iter().all(is_known) => {
+            Ok((ChoicePage::Always, values.contains(&"consent")))
         }
+        _ => Err(invalid_value("prompt")),
     }
 }
 
@@ -188,7 +161,7 @@ fn is_offline(query: &Params) -> Result<bool, Refusal> {
 
 /// The scopes that the mock supports; any other one is `invalid_scope`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     OpenId,
     Email,
     Profile,
@@ -199,7 +172,7 @@ const PROFILE: &str = "https://www.googleapis.com/auth/userinfo.profile";
 
 /// The requested scopes, each once, however often a request names it.
 #[derive(Clone)]
-pub(super) struct Scopes(BTreeSet<Scope>);
+pub(crate) struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
     /// Reads a list between blanks; `None` if it contains an unknown scope.

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::id_token::id_token;
 use super::request::{AuthorizationRequest, Grant, Scope};
-use super::state::{Access, CODE_PREFIX, Google};
-use crate::Misbehaviour;
+use super::{Access, CODE_PREFIX, Google};
 use crate::http::{Params, Request, Response};
-use crate::provider::corrupt;
+use crate::misbehaviour::{Effect, IdTokenFault, TokenFault};
+use crate::provider::faulty;
 use crate::system::{URL_SAFE, random_string};
 
 /// The value that clients were seen to get; the samples in the documents vary.
@@ -38,8 +38,6 @@ struct Refusal {
 const DUPLICATE_PARAMETER: Refusal = refusal(400, "invalid_request", "Bad Request");
 const UNKNOWN_CLIENT: Refusal = refusal(401, "invalid_client", "The OAuth client was not found.");
 const WRONG_SECRET: Refusal = refusal(401, "invalid_client", "Unauthorized");
-// The error is documented, its status and description are not.
-const DELETED_CLIENT: Refusal = refusal(401, "deleted_client", "The OAuth client was deleted.");
 const OTHER_GRANT_TYPE: Refusal = refusal(400, "unsupported_grant_type", "Invalid grant_type");
 const MALFORMED_CODE: Refusal = refusal(400, "invalid_grant", "Malformed auth code.");
 const OTHER_REDIRECT_URI: Refusal = refusal(400, "redirect_uri_mismatch", "Bad Request");
@@ -51,8 +49,6 @@ const NEEDLESS_VERIFIER: Refusal = refusal(
     "code_verifier or verifier is not needed.",
 );
 const NO_TOKEN: Refusal = refusal(400, "invalid_token", "Token expired or revoked");
-// Google's real body is not confirmed.
-const TOO_MANY_REQUESTS: Refusal = refusal(429, "rate_limit_exceeded", "Rate Limit Exceeded");
 
 impl Google {
     pub(super) fn token(&self, request: &Request) -> Response {
@@ -66,7 +62,7 @@ impl Google {
     /// Takes the code. A later refusal does not restore it: it is unknown whether Google
     /// keeps its own, and a client has no reason to retry.
     fn redeem(&self, request: &Request, now_ms: i64) -> Result<Grant, Refusal> {
-        let form = request.form();
+        let form = &request.form;
         if form.has_duplicates() {
             return Err(DUPLICATE_PARAMETER);
         }
@@ -91,8 +87,8 @@ impl Google {
         let (client_id, client_secret) = match &basic {
             Some((client_id, client_secret)) => (client_id.as_str(), client_secret.as_str()),
             None => (
-                required(request.form(), "client_id")?,
-                request.form().get("client_secret").unwrap_or_default(),
+                required(&request.form, "client_id")?,
+                request.form.get("client_secret").unwrap_or_default(),
             ),
         };
         let client = self.context.settings.clients.find(client_id);
@@ -111,27 +107,27 @@ impl Google {
     }
 
     fn token_response(&self, grant: Grant, now_ms: i64) -> Response {
-        use Misbehaviour as M;
-        let misbehaviour = grant.script.misbehaviour;
+        let effect = grant.script.effect;
         let good = uncached(Response::json(200, &self.issue_tokens(grant, now_ms)));
-        match misbehaviour {
-            Some(M::TokenRefused) => self.used_code().response(),
-            Some(M::DeletedClient) => DELETED_CLIENT.response(),
-            Some(M::RateLimited) => TOO_MANY_REQUESTS.response(),
-            Some(M::RateLimitedRetryAfter) => TOO_MANY_REQUESTS
-                .response()
-                .with_header("retry-after", "60"),
-            Some(failure @ (M::Keys500 | M::KeysTimeout)) => {
-                self.fail_next_keys(failure);
+        match effect {
+            Some(Effect::TokenCall(fault)) => match fault {
+                TokenFault::Refused => self.used_code().response(),
+                TokenFault::Error(status, error, description, retry_after) => {
+                    let refused = refusal(status, error, description).response();
+                    refused.with_any_header("retry-after", retry_after)
+                }
+                TokenFault::Response(fault) => faulty(fault, self.context.provider, good),
+            },
+            Some(Effect::IdToken(IdTokenFault::Keys(fault))) => {
+                self.own.keys.fail_next(fault, now_ms);
                 good
             }
-            Some(M::UnknownKid | M::StaleKeys) => {
+            Some(Effect::IdToken(IdTokenFault::UnknownKid | IdTokenFault::StaleKeys)) => {
                 // A failure that no request took belongs to an earlier sign-in.
-                self.key_failure.clear();
+                self.own.keys.clear_failure();
                 good
             }
-            Some(other) => corrupt::token_response(other, self.context.provider, good),
-            None => good,
+            _ => good,
         }
     }
 
@@ -139,7 +135,7 @@ impl Google {
         let access_token = format!("ya29.{}", random_string(URL_SAFE, 160));
         let refresh_token = self.refresh_token_for(&grant);
         let has_id_token = grant.request.details.scopes.contain(Scope::OpenId);
-        let key = self.keys.newest();
+        let key = self.own.keys.newest();
         let id_token =
             has_id_token.then(|| id_token(&grant, &self.context, &access_token, key, now_ms));
         let expires_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
@@ -170,9 +166,9 @@ impl Google {
         }
         let (client, sub) = (&grant.request.client, &grant.script.user.id);
         let key = format!("{} {sub}", client.client_id());
-        let is_first = self.offline_users.read(&key, 0, |()| ()).is_none();
+        let is_first = self.own.offline_users.read(&key, 0, |()| ()).is_none();
         if is_first {
-            self.offline_users.put(key, (), i64::MAX);
+            self.own.offline_users.put(key, (), i64::MAX);
         }
         (is_first || grant.request.details.consents_on_page)
             .then(|| format!("1//{}", random_string(URL_SAFE, 100)))
@@ -180,7 +176,7 @@ impl Google {
 
     /// Revokes the token in the form or in the query.
     pub(super) fn revoke(&self, request: &Request) -> Response {
-        let token = request.form().get("token").or(request.query().get("token"));
+        let token = request.form.get("token").or(request.query.get("token"));
         let token = token.unwrap_or_default();
         match self.tokens.take(token, self.context.now_ms()) {
             Some(_) => Response::json(200, &json!({})),

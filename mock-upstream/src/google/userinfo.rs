@@ -4,51 +4,42 @@
 use jsonwebtoken::{Header, TokenData};
 use serde_json::{Map, Value, json};
 
+use super::Google;
 use super::id_token::{members, scoped_claims};
-use super::state::{Access, Google, USERINFO_PATH};
 use crate::http::{Request, Response};
 
-/// The two sets of member names.
-#[derive(Clone, Copy)]
-pub(super) enum Names {
-    /// The names of an ID token's claims.
-    OpenId,
-    /// The names from before OpenID Connect.
-    Older,
-}
-
-impl Names {
-    /// The names that an address uses; `None` if it is not an address of userinfo.
-    pub(super) fn at(path: &str) -> Option<Self> {
-        match path {
-            USERINFO_PATH | "/oauth2/v3/userinfo" => Some(Self::OpenId),
-            "/oauth2/v1/userinfo" | "/oauth2/v2/userinfo" => Some(Self::Older),
-            _ => None,
-        }
-    }
-}
-
 impl Google {
-    /// Reads the token from the `Authorization` header, or from the query (RFC 6750,
-    /// section 2.3).
+    /// The account, with the names of an ID token's claims.
     pub(super) fn userinfo(&self, request: &Request) -> Response {
+        self.account(request)
+            .map_or_else(no_access, |account| Response::json(200, &account))
+    }
+
+    /// The account, with the names from before OpenID Connect.
+    pub(super) fn older_userinfo(&self, request: &Request) -> Response {
+        self.account(request).map_or_else(no_access, |mut account| {
+            for (name, older) in [("sub", "id"), ("email_verified", "verified_email")] {
+                let value = account.remove(name);
+                account.extend(value.map(|value| (older.to_owned(), value)));
+            }
+            Response::json(200, &account)
+        })
+    }
+
+    /// The account of the token in the `Authorization` header, or in the query (RFC 6750,
+    /// section 2.3).
+    fn account(&self, request: &Request) -> Option<Map<String, Value>> {
         let bearer = request.credentials("bearer");
-        let token = bearer.or_else(|| request.query().get("access_token"));
-        let access = self.access(token.unwrap_or_default());
-        match access.zip(Names::at(request.path())) {
-            Some((access, names)) => Response::json(200, &account(&access, names)),
-            None => no_access(),
-        }
+        let token = bearer.or_else(|| request.query.get("access_token"));
+        let access = self.access(token?)?;
+        let mut account = scoped_claims(&access.user, &access.scopes);
+        account.insert("sub".to_owned(), access.user.id.into());
+        Some(account)
     }
 
     /// Reads an ID token or an access token from the query or a form.
     pub(super) fn tokeninfo(&self, request: &Request) -> Response {
-        let param = |name| {
-            request
-                .query()
-                .get(name)
-                .or_else(|| request.form().get(name))
-        };
+        let param = |name| request.query.get(name).or(request.form.get(name));
         let info = match param("id_token") {
             Some(token) => self.id_token_info(token),
             None => self.access_info(param("access_token").unwrap_or_default()),
@@ -58,7 +49,7 @@ impl Google {
 
     /// Checks signature and expiry; the audience is for the client to check.
     fn id_token_info(&self, token: &str) -> Option<Value> {
-        let TokenData { header, claims } = self.keys.verified(token)?;
+        let TokenData { header, claims } = self.own.keys.verified(token)?;
         let expires_ms = claims.get("exp")?.as_i64()?.checked_mul(1000)?;
         (self.context.now_ms() < expires_ms).then(|| claims_as_text(claims, header))
     }
@@ -80,18 +71,6 @@ impl Google {
         }));
         Some(info.into())
     }
-}
-
-fn account(access: &Access, names: Names) -> Map<String, Value> {
-    let mut account = scoped_claims(&access.user, &access.scopes);
-    account.insert("sub".to_owned(), access.user.id.clone().into());
-    if matches!(names, Names::Older) {
-        for (name, older) in [("sub", "id"), ("email_verified", "verified_email")] {
-            let value = account.remove(name);
-            account.extend(value.map(|value| (older.to_owned(), value)));
-        }
-    }
-    account
 }
 
 fn no_access() -> Response {

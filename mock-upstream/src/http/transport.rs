@@ -21,7 +21,7 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use super::response::Delivery;
+use super::message::Delivery;
 use super::whole_request::copy_requests;
 
 /// The header in which the server names a [`Delivery`].

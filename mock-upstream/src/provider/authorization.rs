@@ -5,11 +5,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
+use super::context::SignInScript;
 use super::pages::Permission;
 use crate::Client;
 use crate::expiring_store::HeapSize;
-use crate::http::Params;
-use crate::script::SignInScript;
+use crate::http::{Params, Response};
 use crate::settings::RedirectUri;
 
 /// An authorization request that passed every check.
@@ -18,34 +18,42 @@ pub(crate) struct AuthorizationRequest<D> {
     pub(crate) redirect_uri: RedirectUri,
     pub(crate) state: Option<String>,
     pub(crate) challenge: Option<Challenge>,
-    /// Whether the client wants the page to be shown, also to a user of the last time.
-    pub(crate) wants_page: bool,
+    pub(crate) page: ChoicePage,
     /// The parameters that this provider alone has, and the scopes.
     pub(crate) details: D,
 }
 
+/// Whether the client wants the page on which the user chooses an account.
+pub(crate) enum ChoicePage {
+    /// Where it is not known which user signs in.
+    IfNeeded,
+    /// Also for a user of the last time.
+    Always,
+    /// Never: where it is needed, the callback carries this error.
+    Never(&'static str),
+}
+
 /// The part of a request that only its provider understands.
-pub(crate) trait RequestDetails: HeapSize {
+pub(crate) trait RequestDetails: HeapSize + Send {
     /// The permissions that the page lists.
     fn permissions(&self) -> Vec<Permission>;
+
+    /// The user consents by a choice on the page.
+    fn consent(&mut self) {}
+}
+
+/// The reason why a request is refused.
+pub(crate) enum Refusal {
+    /// A page in place of a redirect.
+    Page(Response),
+    /// A callback with this error and its description.
+    Callback(RedirectUri, &'static str, &'static str),
 }
 
 /// The grant that a code stands for. It is redeemed once, so it is not `Clone`.
 pub(crate) struct Grant<D> {
     pub(crate) request: AuthorizationRequest<D>,
     pub(crate) script: SignInScript,
-}
-
-impl<D> AuthorizationRequest<D> {
-    /// The parameter of a callback that repeats the state.
-    pub(crate) fn state_param(&self) -> Option<(&'static str, &str)> {
-        Some(("state", self.state.as_deref()?))
-    }
-
-    /// The callback with the state alone.
-    pub(crate) fn state_alone(&self) -> String {
-        self.redirect_uri.with_params(self.state_param())
-    }
 }
 
 impl<D: HeapSize> HeapSize for AuthorizationRequest<D> {

@@ -1,14 +1,16 @@
-//! The context of a running provider, and its controls: its mode, its `iss` and its queue.
+//! The context of a running provider, and its controls: its mode, its `iss` and its queue, with
+//! the course of each sign-in: the user, and the misbehaviour if there is one.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use crate::expiring_store::HeapSize;
 use crate::journal::Journal;
-use crate::script::Queued;
+use crate::misbehaviour::{Effect, UnknownMisbehaviour};
 use crate::settings::ProviderSettings;
-use crate::users::KnownUsers;
-use crate::{Clock, Iss, Labels, Misbehaviour, Mode, Next, Provider, Settings};
+use crate::users::{InvalidUser, KnownUsers, ada};
+use crate::{Clock, Iss, Labels, Misbehaviour, Mode, Provider, Settings, User};
 
 /// The fixed settings of one provider, its controls and its journal; shared by its
 /// endpoints and its handle.
@@ -72,24 +74,6 @@ impl ProviderContext {
         self.journal.clear();
     }
 
-    /// The `iss` of a successful callback: `issuer`, another issuer, or none.
-    pub(crate) fn iss_of_success<'a>(
-        &self,
-        issuer: &'a str,
-        misbehaviour: Option<Misbehaviour>,
-    ) -> Option<&'a str> {
-        match (misbehaviour, self.controls().iss) {
-            (Some(Misbehaviour::WrongCallbackIssuer), _) => Some("https://issuer.example"),
-            (_, Iss::On | Iss::Errors) => Some(issuer),
-            (_, Iss::Off) => None,
-        }
-    }
-
-    /// The `iss` of a callback with an error: `issuer` or none.
-    pub(crate) fn iss_of_error<'a>(&self, issuer: &'a str) -> Option<&'a str> {
-        self.iss_is_in_every_callback().then_some(issuer)
-    }
-
     /// Whether metadata may announce `iss`: RFC 9207 promises it for errors, too.
     pub(crate) fn iss_is_in_every_callback(&self) -> bool {
         self.controls().iss == Iss::Errors
@@ -129,5 +113,99 @@ impl Controls {
     pub(crate) fn take(&mut self, is_it: impl Fn(&Queued) -> bool) -> Option<Queued> {
         let index = self.queue.iter().position(is_it)?;
         self.queue.remove(index)
+    }
+}
+
+/// An entry of a provider's queue: the course of one sign-in to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This user signs in.
+    User(User),
+    /// The default user signs in, with this misbehaviour.
+    Misbehave(Misbehaviour),
+}
+
+/// A queued entry, and the sign-ins that may take it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The number that [removes](crate::Upstream::remove_queued) the entry; a provider
+    /// gives each number once, also across resets.
+    pub id: u64,
+    /// The course of the sign-in.
+    pub next: Next,
+    /// The label of the only sign-ins that take it; any sign-in does without one.
+    pub label: Option<String>,
+}
+
+/// The reason why an entry cannot be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    /// The provider cannot have such a user.
+    #[error(transparent)]
+    User(#[from] InvalidUser),
+    /// The provider has no such misbehaviour.
+    #[error(transparent)]
+    Misbehaviour(#[from] UnknownMisbehaviour),
+}
+
+impl Next {
+    /// Checks that `provider` has this user or misbehaviour.
+    pub(crate) fn check_for(&self, provider: Provider) -> Result<(), QueueError> {
+        match self {
+            Self::User(user) => user.check_for(provider)?,
+            Self::Misbehave(misbehaviour) => {
+                Misbehaviour::parse(provider, misbehaviour.name())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Queued {
+    /// Whether a sign-in with this label takes the entry.
+    pub(crate) fn is_for(&self, label: Option<&str>) -> bool {
+        self.label.is_none() || self.label.as_deref() == label
+    }
+}
+
+/// The user of a sign-in, and the effect of its misbehaviour.
+pub(crate) struct SignInScript {
+    pub(crate) user: User,
+    pub(crate) effect: Option<Effect>,
+}
+
+impl SignInScript {
+    pub(crate) fn of(user: User) -> Self {
+        let effect = None;
+        Self { user, effect }
+    }
+
+    /// The sign-in of the default user.
+    pub(crate) fn default_at(provider: Provider) -> Self {
+        let account = ada().at(provider).cloned();
+        Self::of(account.expect("she has an account at both"))
+    }
+
+    /// The sign-in of the default user with this misbehaviour.
+    pub(crate) fn misbehaving(misbehaviour: Misbehaviour, provider: Provider) -> Self {
+        let mut script = Self::default_at(provider);
+        script.effect = misbehaviour.effect(provider);
+        if let Some(Effect::User(change)) = script.effect {
+            change(&mut script.user);
+        }
+        script
+    }
+
+    pub(crate) fn from_next(next: Next, provider: Provider) -> Self {
+        match next {
+            Next::User(user) => Self::of(user),
+            Next::Misbehave(misbehaviour) => Self::misbehaving(misbehaviour, provider),
+        }
+    }
+}
+
+impl HeapSize for SignInScript {
+    fn heap_bytes(&self) -> usize {
+        self.user.heap_bytes()
     }
 }

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 
 use askama::Template;
 
-use super::remembered::Remembered;
+use super::context::{Next, Queued};
 use crate::http::{Params, Response};
 use crate::misbehaviour::Ending;
-use crate::script::{Next, Queued};
-use crate::users::{InvalidUser, KnownUsers};
+use crate::users::InvalidUser;
 use crate::{Misbehaviour, Mode, Provider, User};
 
 /// The script of the sign-in page, which works without it.
@@ -76,32 +75,6 @@ pub(crate) struct Row<'a> {
     pub(crate) reason: &'a str,
     /// Whether this browser signs it in again.
     pub(crate) is_of_last_time: bool,
-}
-
-/// The accounts of the page: that of the last time, then the known users.
-pub(crate) fn rows<'a>(
-    provider: Provider,
-    users: &'a KnownUsers,
-    last_time: Option<&'a Remembered>,
-) -> Vec<Row<'a>> {
-    let known = users.at(provider).map(|(user, account)| Row {
-        key: &user.key,
-        account,
-        reason: user.reason_at(provider),
-        is_of_last_time: last_time.is_some_and(|last| last.key.as_deref() == Some(&*user.key)),
-    });
-    let mut rows: Vec<_> = known.collect();
-    rows.sort_by_key(|row| !row.is_of_last_time);
-    if let Some(Remembered { key: None, user }) = last_time {
-        let of_the_form = Row {
-            key: LAST_TIME,
-            account: user,
-            reason: "Entered by you.",
-            is_of_last_time: true,
-        };
-        rows.insert(0, of_the_form);
-    }
-    rows
 }
 
 impl SignInPage<'_> {

@@ -1,16 +1,14 @@
 //! The sign-in between a valid authorization request and its callback: the queue, the
 //! mode, the last time or a choice on the page decides which user signs in.
 
-use super::authorization::{AuthorizationRequest, Grant, RequestDetails};
-use super::context::ProviderContext;
-use super::pages::{self, HomePage, LAST_TIME, OTHER, Problem, SignInPage};
-use super::remembered::{Remembered, RememberedUsers};
+use super::authorization::{AuthorizationRequest, ChoicePage, Grant, RequestDetails};
+use super::choice::{self, Choice, Remembered, RememberedUsers};
+use super::context::{ProviderContext, SignInScript};
+use super::pages::{self, HomePage, Problem, SignInPage};
+use crate::Mode;
 use crate::expiring_store::ExpiringStore;
-use crate::http::{Params, Request, Response};
-use crate::script::SignInScript;
+use crate::http::{Request, Response};
 use crate::system::{URL_SAFE, random_string};
-use crate::users::{InvalidUser, Visibility};
-use crate::{Misbehaviour, Mode, Provider, User};
 
 /// The path that receives the page's forms. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
@@ -24,14 +22,6 @@ pub(crate) const FORGET_PATH: &str = "/mock/forget";
 /// The lifetime of a page. It is longer than the lifetime of the app's own login, as at the
 /// real providers: whose page stays open too long is refused by the app, and not here.
 const PAGE_LIFETIME_MS: i64 = 60 * 60 * 1000;
-
-/// The state of a sign-in after its authorization request.
-pub(crate) enum SignIn<D> {
-    /// The queue, the mode or the last time decided.
-    Decided(Grant<D>),
-    /// A user has to choose.
-    Undecided(AuthorizationRequest<D>),
-}
 
 /// The sign-ins of a provider: those that wait for a choice on their page, the choices that
 /// browsers repeat, and the codes of those that are decided.
@@ -49,22 +39,21 @@ pub(crate) struct SignIns<D> {
 impl<D: RequestDetails> SignIns<D> {
     pub(crate) fn new() -> Self {
         Self {
-            pages: ExpiringStore::new(),
-            origins: ExpiringStore::new(),
-            remembered: RememberedUsers::new(),
-            codes: ExpiringStore::new(),
+            pages: ExpiringStore::default(),
+            origins: ExpiringStore::default(),
+            remembered: RememberedUsers::default(),
+            codes: ExpiringStore::default(),
         }
     }
 
-    /// Begins the sign-in of `request`, which the browser sent as `http`: the queue decides,
-    /// then the mode, then the last time.
-    pub(crate) fn begin(
+    /// The script of a sign-in, which the browser began with `http`, as the queue decides, then
+    /// the mode, then the last time; `None` if a user has to choose.
+    pub(crate) fn script_of(
         &self,
         context: &ProviderContext,
         http: &Request,
-        request: AuthorizationRequest<D>,
-    ) -> SignIn<D> {
-        let provider = context.provider;
+        request: &AuthorizationRequest<D>,
+    ) -> Option<SignInScript> {
         let label = request.state.as_deref();
         let label = label.and_then(|state| context.labels.of(state));
         let (next, mode) = {
@@ -72,15 +61,15 @@ impl<D: RequestDetails> SignIns<D> {
             let next = controls.take(|entry| entry.is_for(label.as_deref()));
             (next, controls.mode)
         };
-        let script = match (next, mode) {
-            (Some(queued), _) => SignInScript::from_next(queued.next, provider),
-            (None, Mode::Automatic) => SignInScript::default_at(provider),
-            (None, Mode::Interactive) => match self.remembered.of(http) {
-                Some(last) if !request.wants_page => SignInScript::of(last.user),
-                _ => return SignIn::Undecided(request),
-            },
-        };
-        SignIn::Decided(Grant { request, script })
+        match (next, mode) {
+            (Some(queued), _) => Some(SignInScript::from_next(queued.next, context.provider)),
+            (None, Mode::Automatic) => Some(SignInScript::default_at(context.provider)),
+            (None, Mode::Interactive) if matches!(request.page, ChoicePage::Always) => None,
+            (None, Mode::Interactive) => {
+                let last_time = self.remembered.of(http)?;
+                Some(SignInScript::of(last_time.user))
+            }
+        }
     }
 
     /// Shows the page, and keeps `request` until a choice is made there.
@@ -108,7 +97,7 @@ impl<D: RequestDetails> SignIns<D> {
         http: &Request,
         callback: impl FnOnce(Grant<D>) -> String,
     ) -> Response {
-        let form = http.form();
+        let form = &http.form;
         let handle = form.get("request").unwrap_or_default();
         let now_ms = context.now_ms();
         let last_time = self.remembered.of(http);
@@ -128,7 +117,8 @@ impl<D: RequestDetails> SignIns<D> {
         };
         let set_cookie = self.remember(http, &choice);
         let script = choice.into_script(context.provider);
-        Response::see_other(callback(Grant { request, script })).with_cookie(set_cookie)
+        Response::see_other(callback(Grant { request, script }))
+            .with_any_header("set-cookie", set_cookie)
     }
 
     /// Remembers or forgets the user of a choice; a misbehaviour leaves the last time as
@@ -137,7 +127,7 @@ impl<D: RequestDetails> SignIns<D> {
         let Choice::User(remembered) = choice else {
             return None;
         };
-        match http.form().get("again") {
+        match http.form.get("again") {
             Some(_) => Some(self.remembered.remember(http, remembered.clone())),
             None => {
                 self.remembered.forget(http);
@@ -183,7 +173,7 @@ impl<D: RequestDetails> SignIns<D> {
             mode: controls.mode,
             app_url: context.app_url(),
             forget_path: FORGET_PATH,
-            rows: &pages::rows(context.provider, &context.users, last_time.as_ref()),
+            rows: &choice::rows(context.provider, &context.users, last_time.as_ref()),
             queue: &controls.queue,
             urls,
         })
@@ -216,70 +206,7 @@ fn page(
         client: request.client.name(),
         callback_host: request.redirect_uri.host(),
         permissions: &request.details.permissions(),
-        rows: &pages::rows(context.provider, &context.users, last_time),
+        rows: &choice::rows(context.provider, &context.users, last_time),
         problem,
     })
-}
-
-/// A choice on the page.
-enum Choice {
-    User(Remembered),
-    Misbehave(Misbehaviour),
-}
-
-impl Choice {
-    /// The choice in a form: a misbehaviour, a known user, the user of the last time, or
-    /// the fields of another user.
-    fn parse<'a>(
-        context: &ProviderContext,
-        form: &'a Params,
-        last_time: Option<&Remembered>,
-    ) -> Result<Self, Problem<'a>> {
-        let provider = context.provider;
-        let chosen = match (form.get("misbehave"), form.get("person")) {
-            (Some(name), _) => {
-                return Misbehaviour::parse(provider, name)
-                    .map(Self::Misbehave)
-                    .map_err(|error| Problem::new(error.to_string()));
-            }
-            (None, Some(OTHER)) => Some(Remembered {
-                key: None,
-                user: user(provider, form).map_err(|error| Problem::of_form(form, error))?,
-            }),
-            (None, Some(LAST_TIME)) => last_time.cloned(),
-            (None, key) => {
-                let key = key.unwrap_or_default();
-                let user = context.users.find(provider, key).cloned();
-                user.map(|user| Remembered {
-                    key: Some(key.to_owned()),
-                    user,
-                })
-            }
-        };
-        let choose_one = || Problem::new("Choose an account.".to_owned());
-        chosen.map(Self::User).ok_or_else(choose_one)
-    }
-
-    fn into_script(self, provider: Provider) -> SignInScript {
-        match self {
-            Self::User(remembered) => SignInScript::of(remembered.user),
-            Self::Misbehave(misbehaviour) => SignInScript::misbehaving(misbehaviour, provider),
-        }
-    }
-}
-
-/// The user in the form for an account that is none of the known users.
-fn user(provider: Provider, form: &Params) -> Result<User, InvalidUser> {
-    let field = |name| form.get(name).map(str::to_owned);
-    let user = User {
-        id: field("id").ok_or(InvalidUser::NoId)?,
-        name: field("name"),
-        username: field("username"),
-        email: field("email"),
-        email_verified: form.get("email_verified").is_some(),
-        visibility: Visibility::from_email_private(form.get("email_private").is_some()),
-        picture: field("picture"),
-        ..User::default()
-    };
-    user.check_for(provider).map(|()| user)
 }

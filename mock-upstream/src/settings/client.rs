@@ -194,11 +194,14 @@ impl RedirectUri {
         url.origin().ascii_serialization()
     }
 
-    /// The URI with `pairs` appended to its query, in their order.
+    /// The URI with these parameters appended to its query, in their order; one without a value
+    /// is left out.
     pub(crate) fn with_params<'a>(
         &self,
-        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+        params: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     ) -> String {
+        let params = params.into_iter();
+        let pairs = params.filter_map(|(name, value)| Some((name, value?)));
         let query = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(pairs)
             .finish();
