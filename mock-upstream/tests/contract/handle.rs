@@ -148,6 +148,15 @@ async fn a_reset_forgets_what_a_provider_has_issued_and_leaves_the_other_one() {
     }
 }
 
+#[tokio::test]
+async fn g7_a_token_takes_the_bytes_of_its_scopes() {
+    let mock = TestMock::new().await;
+    let scope = "a".repeat(60_000);
+    mock.sign_in_with(GITHUB, &format!("scope={scope}")).await;
+    let held = mock.upstreams.github().bytes_held();
+    assert!((60_000..70_000).contains(&held), "{held} bytes");
+}
+
 #[test]
 fn a_switch_and_a_provider_are_parsed_from_their_names_and_an_error_lists_the_names() {
     let modes = ["interactive", "automatic"].map(str::parse);

@@ -39,19 +39,6 @@ async fn the_setting_decides_which_callbacks_carry_iss() {
     }
 }
 
-// GitHub's changelog of 2025-07-14: PKCE is recommended, not required.
-#[tokio::test]
-async fn state_and_pkce_are_optional() {
-    let mock = TestMock::new().await;
-    for provider in Provider::ALL {
-        let changes = "-state; -code_challenge; -code_challenge_method";
-        let callback = mock.callback(provider, changes).await;
-        assert_eq!(callback.get("state"), None);
-        let form = redemption(callback.get("code").unwrap()).changed("-code_verifier");
-        assert!(mock.token(provider, &form).await.is_granted());
-    }
-}
-
 // Google: client notes say that a used code is invalid_grant, "Bad Request"; the lifetime is
 // not confirmed. GitHub: "Authorizing OAuth apps".
 #[tokio::test]
@@ -91,41 +78,59 @@ async fn a_client_can_authenticate_with_basic_and_a_wrong_secret_in_it_keeps_the
     }
 }
 
-/// The provider, the changes of a good token call, the error, and whether the code still works
-/// after it. GitHub's: "Troubleshooting OAuth app access token request errors".
-const REFUSED: &str = "
+/// The provider, the changes of a good authorization request and of a good token call, the
+/// answer, and whether the code still works after it. GitHub's: "Troubleshooting OAuth app access
+/// token request errors".
+const CALLS: &str = "
     // googleworkspace/go-samples#85.
-    google | code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
+    google | | code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
     // google-api-php-client#2669.
-    google | -code_verifier | 400 invalid_grant: Missing code verifier. | used
+    google | | -code_verifier | 400 invalid_grant: Missing code verifier. | used
     // google-api-java-client#1479.
-    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
-    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    google | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    google | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
     // The error was seen; its description is not confirmed.
-    google | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
+    google | | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
     // Client tests of several projects, and a client's table of errors.
-    google | client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
-    google | client_secret=guess | 401 invalid_client: Unauthorized | kept
-    google | grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
-    github | code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
-    github | client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    github | client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    github | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
+    google | | client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
+    google | | client_secret=guess | 401 invalid_client: Unauthorized | kept
+    google | | grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
+    github | | code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
+    github | | client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | | client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
     // fastmcp#1724; the status is not confirmed.
-    github | -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
+    github | | -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
     // The error is not confirmed.
-    github | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
+    github | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
+    // Authorization without a state; PKCE is recommended, not required: GitHub's changelog of
+    // 2025-07-14. oauth4webapi#119: Google does not let PKCE be stripped.
+    google | -state; -code_challenge; -code_challenge_method | -code_verifier | granted | used
+    github | -state; -code_challenge; -code_challenge_method | -code_verifier | granted | used
+    google | -code_challenge; -code_challenge_method | | 400 invalid_grant: code_verifier or verifier is not needed. | used
+    // `Authorizing OAuth apps`: recommended, not required.
+    github | | -redirect_uri | granted | used
 ";
 
 #[tokio::test]
-async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
+async fn a_token_call_gets_tokens_or_the_error_of_its_fault() {
     let mock = TestMock::new().await;
-    for [provider, changes, error, code] in rows(REFUSED) {
+    for [provider, asked, changes, answer, code] in rows(CALLS) {
         let provider = provider.parse().unwrap();
-        let form = mock.redemption(provider).await;
+        let callback = mock.callback(provider, asked).await;
+        let has_state = callback.get("state").is_some();
+        assert_eq!(
+            has_state,
+            !asked.starts_with("-state"),
+            "{provider} {asked}"
+        );
+        let form = redemption(callback.get("code").unwrap());
         let response = mock.token(provider, &form.clone().changed(changes)).await;
-        assert_eq!(response.error(), error, "{provider} {changes}");
-        if provider == GITHUB {
+        match answer {
+            "granted" => assert!(response.is_granted(), "{provider} {changes}"),
+            error => assert_eq!(response.error(), error, "{provider} {changes}"),
+        }
+        if provider == GITHUB && answer != "granted" {
             let anchor = response.text("error").replace('_', "-");
             let page = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/";
             assert_eq!(response.text("error_uri"), format!("{page}#{anchor}"));
@@ -135,23 +140,44 @@ async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
     }
 }
 
-// Fields: "OAuth 2.0 for Web Server Applications"; 3599: seen by clients.
+/// What a token response has: a header, a member or all their names.
+const ANSWERS: &str = "
+    // Fields: `OAuth 2.0 for Web Server Applications`; 3599: seen by clients.
+    google | content-type | application/json; charset=utf-8
+    google | cache-control | no-cache, no-store, max-age=0, must-revalidate
+    google | members | access_token expires_in id_token scope token_type
+    google | token_type | Bearer
+    google | expires_in | 3599
+    google | scope | openid https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile
+    // `Authorizing OAuth apps`: commas, `bearer` in lower case. Headers:
+    // octokit/auth-oauth-app.js#13.
+    github | content-type | application/json; charset=utf-8
+    github | cache-control | max-age=0, private, must-revalidate
+    github | members | access_token scope token_type
+    github | token_type | bearer
+    github | scope | read:user,user:email
+";
+
+// github.blog, 2021: a token is `^gho_[A-Za-z0-9]{36}$`.
 #[tokio::test]
-async fn a_token_response_has_googles_members_and_no_refresh_token() {
+async fn a_token_response_has_the_headers_and_the_members_of_its_provider() {
     let mock = TestMock::new().await;
-    let answer = mock.sign_in(GOOGLE).await;
-    let media_type = "application/json; charset=utf-8";
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), media_type);
-    assert!(answer.header("cache-control").contains("no-store"));
-    let members = "access_token expires_in id_token scope token_type";
-    assert_eq!(answer.members(), members);
-    assert_eq!(answer.text("token_type"), "Bearer");
-    assert_eq!(answer.json()["expires_in"], 3599);
-    assert!(answer.text("access_token").starts_with("ya29."));
-    let scope = "openid https://www.googleapis.com/auth/userinfo.email \
-                 https://www.googleapis.com/auth/userinfo.profile";
-    assert_eq!(answer.text("scope"), scope);
+    let answers = [mock.sign_in(GOOGLE).await, mock.sign_in(GITHUB).await];
+    let [google, github] = &answers;
+    for [provider, what, expected] in rows(ANSWERS) {
+        let answer = if provider == "google" { google } else { github };
+        let seen = match what {
+            "members" => answer.members(),
+            header if header.contains('-') => answer.header(header).to_owned(),
+            member => answer.json()[member].to_string().replace('"', ""),
+        };
+        assert_eq!((seen.as_str(), answer.status), (expected, 200), "{what}");
+    }
+    assert!(google.text("access_token").starts_with("ya29."));
+    let token = github.text("access_token");
+    let random = token.strip_prefix("gho_").unwrap();
+    assert_eq!(random.len(), 36);
+    assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric()));
 }
 
 #[tokio::test]
@@ -165,16 +191,6 @@ async fn of_sixteen_concurrent_redemptions_one_succeeds() {
     let responses = racers.join_all().await;
     let successes = responses.iter().filter(|it| it.status == 200);
     assert_eq!(successes.count(), 1);
-}
-
-// oauth4webapi#119: Google does not let PKCE be stripped.
-#[tokio::test]
-async fn a_verifier_without_a_challenge_is_refused() {
-    let mock = TestMock::new().await;
-    let changes = "-code_challenge; -code_challenge_method";
-    let response = mock.sign_in_with(GOOGLE, changes).await;
-    let error = "400 invalid_grant: code_verifier or verifier is not needed.";
-    assert_eq!(response.error(), error);
 }
 
 #[tokio::test]
@@ -229,26 +245,6 @@ async fn a_refresh_token_is_for_the_first_offline_access_and_for_each_consent() 
     assert!(refresh_token(&mock, "offline", "").await.is_some());
 }
 
-// "Authorizing OAuth apps": commas, `bearer` in lower case. github.blog, 2021: a token is
-// `^gho_[A-Za-z0-9]{36}$`. Headers: octokit/auth-oauth-app.js#13.
-#[tokio::test]
-async fn a_token_response_has_githubs_members_and_headers() {
-    let mock = TestMock::new().await;
-    let answer = mock.sign_in(GITHUB).await;
-    let media_type = "application/json; charset=utf-8";
-    let caching = "max-age=0, private, must-revalidate";
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("content-type"), media_type);
-    assert_eq!(answer.header("cache-control"), caching);
-    assert_eq!(answer.members(), "access_token scope token_type");
-    assert_eq!(answer.text("scope"), "read:user,user:email");
-    assert_eq!(answer.text("token_type"), "bearer");
-    let token = answer.text("access_token");
-    let random = token.strip_prefix("gho_").unwrap();
-    assert_eq!(random.len(), 36);
-    assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-}
-
 // "Authorizing OAuth apps": a form, unless Accept asks for JSON. Errors:
 // gerrit-oauth-provider#71.
 #[tokio::test]
@@ -272,14 +268,6 @@ async fn the_response_is_a_form_unless_json_is_accepted() {
             _ => assert_eq!(values, (None, Some("read:user,user:email"))),
         }
     }
-}
-
-// "Authorizing OAuth apps": recommended, not required.
-#[tokio::test]
-async fn the_redirect_uri_is_optional() {
-    let mock = TestMock::new().await;
-    let form = mock.redemption(GITHUB).await.changed("-redirect_uri");
-    assert!(mock.token(GITHUB, &form).await.is_granted());
 }
 
 // @octokit/oauth-methods, GitHub's own client, sends JSON alone.
