@@ -16,13 +16,12 @@ use serde_json::json;
 
 use crate::User;
 use crate::expiring_store::HeapSize;
-use crate::http::{Params, Response};
+use crate::http::Response;
 use crate::misbehaviour::Effect;
-use crate::provider::authorization::Refusal;
 use crate::provider::{Imitated, Protocol, Route};
 use crate::settings::ProviderSettings;
 use crate::system::{LOWER_HEX, random_string};
-use request::{AuthorizationRequest, Grant, Scopes};
+use request::Scopes;
 
 /// The well-known path; the path of the issuer comes last.
 const METADATA_PATH: &str = "/.well-known/oauth-authorization-server/login/oauth";
@@ -93,22 +92,8 @@ impl Protocol for RestProvider {
         }
     }
 
-    fn parse(query: &Params, settings: &ProviderSettings) -> Result<AuthorizationRequest, Refusal> {
-        request::parse(query, &settings.clients)
-    }
-
     fn new_code(_settings: &ProviderSettings) -> (String, i64) {
         (random_string(LOWER_HEX, 20), CODE_LIFETIME_MS)
-    }
-
-    fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
-        let request = &grant.request;
-        let params = [
-            ("code", Some(code)),
-            ("state", request.state.as_deref()),
-            ("iss", iss),
-        ];
-        request.redirect_uri.with_params(params)
     }
 
     fn error_params(error: &str, description: &str) -> Vec<(&'static str, String)> {

@@ -15,14 +15,13 @@ use serde_json::json;
 
 use crate::User;
 use crate::expiring_store::{ExpiringStore, HeapSize};
-use crate::http::{Params, Response};
+use crate::http::Response;
 use crate::journal::{IdTokenReport, Recipient};
-use crate::provider::authorization::Refusal;
 use crate::provider::{Imitated, Protocol, Route};
 use crate::settings::ProviderSettings;
 use crate::system::{URL_SAFE, random_string};
 use keys::KeyRing;
-use request::{AuthorizationRequest, GoogleDetails, Grant, Scopes};
+use request::{GoogleDetails, Scopes};
 
 const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
 const AUTHORIZATION_PATH: &str = "/o/oauth2/v2/auth";
@@ -109,18 +108,10 @@ impl Protocol for OpenIdProvider {
         }
     }
 
-    fn parse(query: &Params, settings: &ProviderSettings) -> Result<AuthorizationRequest, Refusal> {
-        request::parse(query, settings)
-    }
-
     fn new_code(settings: &ProviderSettings) -> (String, i64) {
         let code = format!("{CODE_PREFIX}{}", random_string(URL_SAFE, 70));
         let seconds = settings.unconfirmed.google_code_lifetime_seconds;
         (code, i64::from(seconds) * 1000)
-    }
-
-    fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
-        request::success(grant, code, iss)
     }
 
     /// Google was seen to send no description.

@@ -14,12 +14,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::expiring_store::{ExpiringStore, HeapSize};
-use crate::http::{Params, Request, Response};
+use crate::http::{Request, Response};
 use crate::journal::{IdTokenReport, Recipient};
 use crate::misbehaviour::{CallbackFault, Effect, ResponseFault};
 use crate::settings::{ProviderSettings, RedirectUri};
 use crate::{Iss, Provider};
-use authorization::{AuthorizationRequest, ChoicePage, Grant, Refusal, RequestDetails};
+use authorization::{ChoicePage, Grant, Refusal, RequestDetails};
 use context::ProviderContext;
 use sign_in::SignIns;
 
@@ -39,17 +39,8 @@ pub(crate) trait Protocol: Default + Send + Sync + 'static {
     /// The methods of a path, but for those of the imitation's own pages.
     fn routes(path: &str) -> &'static [Route<Self>];
 
-    /// Reads an authorization request and checks it.
-    fn parse(
-        query: &Params,
-        settings: &ProviderSettings,
-    ) -> Result<AuthorizationRequest<Self::Details>, Refusal>;
-
     /// A new code, and its lifetime in milliseconds.
     fn new_code(settings: &ProviderSettings) -> (String, i64);
-
-    /// The callback with a code.
-    fn success(grant: &Grant<Self::Details>, code: &str, iss: Option<&str>) -> String;
 
     /// The parameters of a callback that describe an error.
     fn error_params(error: &str, description: &str) -> Vec<(&'static str, String)>;
@@ -112,12 +103,12 @@ impl<P: Protocol> Endpoints for Imitated<P> {
     /// leaves the body out (RFC 9110, section 9.3.2).
     fn respond(&self, request: &Request) -> Response {
         let routes: &[Route<P>] = match request.path.as_str() {
-            sign_in::HOME_PATH => &[("GET", |it, http| {
+            pages::HOME_PATH => &[("GET", |it, http| {
                 it.sign_ins.home(&it.context, http, &it.urls())
             })],
             pages::SCRIPT_PATH => &[("GET", |_, _| pages::script())],
-            sign_in::PATH => &[("POST", Self::choose)],
-            sign_in::FORGET_PATH => &[("POST", |it, http| it.sign_ins.forget(http))],
+            pages::SIGN_IN_PATH => &[("POST", Self::choose)],
+            pages::FORGET_PATH => &[("POST", |it, http| it.sign_ins.forget(http))],
             path => P::routes(path),
         };
         let method = match request.is_head() {
@@ -176,12 +167,13 @@ impl<P: Protocol> Imitated<P> {
     /// The authorization endpoint.
     pub(crate) fn authorize(&self, http: &Request) -> Response {
         let context = &self.context;
-        let request = match P::parse(&http.query, &context.settings) {
+        let request = match P::Details::parse(&http.query, &context.settings) {
             Ok(request) => request,
             Err(Refusal::Page(page)) => return page,
             Err(Refusal::Callback(redirect_uri, error, description)) => {
                 let state = http.query.get("state");
-                return Response::found(self.failure(&redirect_uri, state, error, description));
+                let callback = self.failure(&redirect_uri, state, error, description);
+                return Response::redirect(302, callback);
             }
         };
         if http.is_head() {
@@ -189,11 +181,11 @@ impl<P: Protocol> Imitated<P> {
             return Response::html(200, String::new());
         }
         match self.sign_ins.script_of(context, http, &request) {
-            Some(script) => Response::found(self.callback(Grant { request, script })),
+            Some(script) => Response::redirect(302, self.callback(Grant { request, script })),
             None => match request.page {
                 ChoicePage::Never(error) => {
                     let state = request.state.as_deref();
-                    Response::found(self.failure(&request.redirect_uri, state, error, ""))
+                    Response::redirect(302, self.failure(&request.redirect_uri, state, error, ""))
                 }
                 _ => self.sign_ins.page(context, http, request),
             },
@@ -232,7 +224,7 @@ impl<P: Protocol> Imitated<P> {
     /// Issues a code for `grant`.
     fn success(&self, grant: Grant<P::Details>, iss: Option<&str>) -> String {
         let (code, lifetime_ms) = P::new_code(&self.context.settings);
-        let callback = P::success(&grant, &code, iss);
+        let callback = P::Details::success(&grant, &code, iss);
         let expires_ms = self.context.now_ms() + lifetime_ms;
         self.sign_ins.issue(code, grant, expires_ms);
         callback

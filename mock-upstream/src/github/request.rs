@@ -6,8 +6,8 @@ use crate::expiring_store::HeapSize;
 use crate::http::Params;
 use crate::provider::authorization::{self, Challenge, ChoicePage, Refusal, RequestDetails};
 use crate::provider::pages::{self, Permission};
-use crate::settings::RedirectUri;
-use crate::{Client, Clients, Provider};
+use crate::settings::{ProviderSettings, RedirectUri};
+use crate::{Client, Provider};
 
 /// The page that explains an error; the error's name follows, with dashes.
 pub(super) const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#";
@@ -18,23 +18,54 @@ pub(crate) type AuthorizationRequest = authorization::AuthorizationRequest<Scope
 /// The grant that a code stands for.
 pub(crate) type Grant = authorization::Grant<Scopes>;
 
-/// Reads an authorization request and checks it. That an unknown client gets a 404 is not
-/// confirmed.
-pub(super) fn parse(query: &Params, clients: &Clients) -> Result<AuthorizationRequest, Refusal> {
-    let client = query.get("client_id").and_then(|id| clients.find(id));
-    let client = client.ok_or_else(|| Refusal::Page(pages::not_found(Provider::GitHub)))?;
-    let redirect_uri = redirect_uri(query, &client)?;
-    Ok(AuthorizationRequest {
-        client,
-        challenge: challenge(query, &redirect_uri)?,
-        redirect_uri,
-        state: query.get("state").map(str::to_owned),
-        page: match query.get("prompt") {
-            Some("select_account") => ChoicePage::Always,
-            _ => ChoicePage::IfNeeded,
-        },
-        details: Scopes::parse(query.get("scope").unwrap_or_default()),
-    })
+/// The requested scopes. Unknown names are kept: GitHub has dozens.
+#[derive(Clone)]
+pub(crate) struct Scopes(BTreeSet<String>);
+
+impl RequestDetails for Scopes {
+    /// That an unknown client gets a 404 is not confirmed.
+    fn parse(query: &Params, settings: &ProviderSettings) -> Result<AuthorizationRequest, Refusal> {
+        let client = query
+            .get("client_id")
+            .and_then(|id| settings.clients.find(id));
+        let client = client.ok_or_else(|| Refusal::Page(pages::not_found(Provider::GitHub)))?;
+        let redirect_uri = redirect_uri(query, &client)?;
+        Ok(AuthorizationRequest {
+            client,
+            challenge: challenge(query, &redirect_uri)?,
+            redirect_uri,
+            state: query.get("state").map(str::to_owned),
+            page: match query.get("prompt") {
+                Some("select_account") => ChoicePage::Always,
+                _ => ChoicePage::IfNeeded,
+            },
+            details: Scopes::parse(query.get("scope").unwrap_or_default()),
+        })
+    }
+
+    fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
+        let request = &grant.request;
+        let params = [
+            ("code", Some(code)),
+            ("state", request.state.as_deref()),
+            ("iss", iss),
+        ];
+        request.redirect_uri.with_params(params)
+    }
+
+    /// In the words of GitHub's page; an unknown scope by its name.
+    fn permissions(&self) -> Vec<Permission> {
+        let permission = |scope: &String| Permission {
+            text: match scope.as_str() {
+                "user:email" => "See your e-mail addresses".to_owned(),
+                "read:user" => "See your profile".to_owned(),
+                "user" => "See and change your profile".to_owned(),
+                other => other.to_owned(),
+            },
+            scope: scope.clone(),
+        };
+        self.0.iter().map(permission).collect()
+    }
 }
 
 /// The registered redirect URI that the request names, or the first one if it names none.
@@ -63,10 +94,6 @@ fn challenge(query: &Params, redirect_uri: &RedirectUri) -> Result<Option<Challe
         Refusal::Callback(redirect_uri.clone(), "invalid_request", description)
     })
 }
-
-/// The requested scopes. Unknown names are kept: GitHub has dozens.
-#[derive(Clone)]
-pub(crate) struct Scopes(BTreeSet<String>);
 
 /// The approximate size of an entry of the set beside its text.
 const ENTRY_BYTES: usize = 64;
@@ -101,21 +128,5 @@ impl Scopes {
     /// Whether `scope` was requested, alone or as a part of `user`.
     fn contain(&self, scope: &str) -> bool {
         self.0.contains(scope) || self.0.contains("user")
-    }
-}
-
-impl RequestDetails for Scopes {
-    /// In the words of GitHub's page; an unknown scope by its name.
-    fn permissions(&self) -> Vec<Permission> {
-        let permission = |scope: &String| Permission {
-            text: match scope.as_str() {
-                "user:email" => "See your e-mail addresses".to_owned(),
-                "read:user" => "See your profile".to_owned(),
-                "user" => "See and change your profile".to_owned(),
-                other => other.to_owned(),
-            },
-            scope: scope.clone(),
-        };
-        self.0.iter().map(permission).collect()
     }
 }

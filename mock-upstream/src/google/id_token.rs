@@ -90,7 +90,7 @@ pub(super) fn scoped_claims(user: &User, scopes: &Scopes) -> Map<String, Value> 
     }))
 }
 
-/// The members of an object. Google omits a claim that the account does not have.
+/// The members of an object that have a value: Google omits the others.
 pub(super) fn members(mut object: Value) -> Map<String, Value> {
     let members = object.as_object_mut().map(std::mem::take);
     let mut members = members.unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::expiring_store::HeapSize;
 use crate::http::Params;
-use crate::provider::authorization::{self, Challenge, ChoicePage, Refusal};
+use crate::provider::authorization::{self, Challenge, ChoicePage, Refusal, RequestDetails};
 use crate::provider::pages::{self, Permission};
 use crate::settings::{ProviderSettings, RedirectUri};
 use crate::{Client, Clients, Provider};
@@ -25,46 +25,72 @@ pub(crate) struct GoogleDetails {
     pub(super) consents_on_page: bool,
 }
 
-/// Reads an authorization request and checks it.
-pub(super) fn parse(
-    query: &Params,
-    settings: &ProviderSettings,
-) -> Result<AuthorizationRequest, Refusal> {
-    if query.has_duplicates() {
-        let description = "OAuth 2 parameters can only have a single value.";
-        return Err(invalid_request(description));
+impl RequestDetails for GoogleDetails {
+    fn parse(query: &Params, settings: &ProviderSettings) -> Result<AuthorizationRequest, Refusal> {
+        if query.has_duplicates() {
+            let description = "OAuth 2 parameters can only have a single value.";
+            return Err(invalid_request(description));
+        }
+        let (client, redirect_uri) = registered(query, &settings.clients)?;
+        if required(query, "response_type")? != "code" {
+            let description = "This mock serves response_type=code alone.";
+            return Err(refusal("unsupported_response_type", description));
+        }
+        let scopes = Scopes::parse(required(query, "scope")?).ok_or_else(|| {
+            let description = "This mock knows the scopes openid, email and profile.";
+            refusal("invalid_scope", description)
+        })?;
+        // Google accepts `plain` too. The mock does not, so that no broker falls back to it
+        // unnoticed.
+        let challenge = Challenge::of(query).map_err(|_| {
+            invalid_request("code_challenge must be 43 characters with code_challenge_method=S256.")
+        })?;
+        let is_offline = is_offline(query)?;
+        let none_error = settings.unconfirmed.google_prompt_none_error;
+        let prompt = query.get("prompt").unwrap_or_default();
+        let (page, consents_on_page) = parsed_prompt(prompt, none_error)?;
+        Ok(AuthorizationRequest {
+            client,
+            redirect_uri,
+            state: query.get("state").map(str::to_owned),
+            challenge,
+            page,
+            details: Self {
+                scopes,
+                nonce: query.get("nonce").map(str::to_owned),
+                is_offline,
+                consents_on_page,
+            },
+        })
     }
-    let (client, redirect_uri) = registered(query, &settings.clients)?;
-    if required(query, "response_type")? != "code" {
-        let description = "This mock serves response_type=code alone.";
-        return Err(refusal("unsupported_response_type", description));
+
+    /// In Google's order: state, iss, code, scope, authuser, hd, prompt.
+    fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
+        let authorization::Grant { request, script } = grant;
+        let scope = request.details.scopes.in_callback();
+        let hd = script.user.hosted_domain.as_deref();
+        let prompt = match request.details.consents_on_page {
+            true => "consent",
+            false => "none",
+        };
+        request.redirect_uri.with_params([
+            ("state", request.state.as_deref()),
+            ("iss", iss),
+            ("code", Some(code)),
+            ("scope", Some(&scope)),
+            ("authuser", Some(if hd.is_some() { "1" } else { "0" })),
+            ("hd", hd),
+            ("prompt", Some(prompt)),
+        ])
     }
-    let scopes = Scopes::parse(required(query, "scope")?).ok_or_else(|| {
-        let description = "This mock knows the scopes openid, email and profile.";
-        refusal("invalid_scope", description)
-    })?;
-    // Google accepts `plain` too. The mock does not, so that no broker falls back to it
-    // unnoticed.
-    let challenge = Challenge::of(query).map_err(|_| {
-        invalid_request("code_challenge must be 43 characters with code_challenge_method=S256.")
-    })?;
-    let is_offline = is_offline(query)?;
-    let none_error = settings.unconfirmed.google_prompt_none_error;
-    let prompt = query.get("prompt").unwrap_or_default();
-    let (page, consents_on_page) = parsed_prompt(prompt, none_error)?;
-    Ok(AuthorizationRequest {
-        client,
-        redirect_uri,
-        state: query.get("state").map(str::to_owned),
-        challenge,
-        page,
-        details: GoogleDetails {
-            scopes,
-            nonce: query.get("nonce").map(str::to_owned),
-            is_offline,
-            consents_on_page,
-        },
-    })
+
+    fn permissions(&self) -> Vec<Permission> {
+        self.scopes.permissions()
+    }
+
+    fn consent(&mut self) {
+        self.consents_on_page = true;
+    }
 }
 
 /// The client of a request, and one of its registered redirect URIs.
@@ -97,36 +123,6 @@ fn invalid_request(description: &str) -> Refusal {
 
 fn invalid_value(name: &str) -> Refusal {
     invalid_request(&format!("Invalid parameter value for {name}"))
-}
-
-/// The callback with a code, in Google's order: state, iss, code, scope, authuser, hd, prompt.
-pub(super) fn success(grant: &Grant, code: &str, iss: Option<&str>) -> String {
-    let authorization::Grant { request, script } = grant;
-    let scope = request.details.scopes.in_callback();
-    let hd = script.user.hosted_domain.as_deref();
-    let prompt = match request.details.consents_on_page {
-        true => "consent",
-        false => "none",
-    };
-    request.redirect_uri.with_params([
-        ("state", request.state.as_deref()),
-        ("iss", iss),
-        ("code", Some(code)),
-        ("scope", Some(&scope)),
-        ("authuser", Some(if hd.is_some() { "1" } else { "0" })),
-        ("hd", hd),
-        ("prompt", Some(prompt)),
-    ])
-}
-
-impl authorization::RequestDetails for GoogleDetails {
-    fn permissions(&self) -> Vec<Permission> {
-        self.scopes.permissions()
-    }
-
-    fn consent(&mut self) {
-        self.consents_on_page = true;
-    }
 }
 
 impl HeapSize for GoogleDetails {

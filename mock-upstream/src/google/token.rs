@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::id_token::id_token;
+use super::id_token::{id_token, members};
 use super::request::{AuthorizationRequest, Grant, Scope};
 use super::{Access, CODE_PREFIX, Google};
 use crate::http::{Params, Request, Response};
@@ -15,18 +14,6 @@ use crate::system::{URL_SAFE, random_string};
 
 /// The value that clients were seen to get; the samples in the documents vary.
 const EXPIRES_IN_SECONDS: i64 = 3599;
-
-#[derive(Serialize)]
-struct TokenResponse {
-    access_token: String,
-    expires_in: i64,
-    scope: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refresh_token: Option<String>,
-    token_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id_token: Option<String>,
-}
 
 /// The reason for an error, as clients were seen to get it.
 struct Refusal {
@@ -131,7 +118,7 @@ impl Google {
         }
     }
 
-    fn issue_tokens(&self, grant: Grant, now_ms: i64) -> TokenResponse {
+    fn issue_tokens(&self, grant: Grant, now_ms: i64) -> Map<String, Value> {
         let access_token = format!("ya29.{}", random_string(URL_SAFE, 160));
         let refresh_token = self.refresh_token_for(&grant);
         let has_id_token = grant.request.details.scopes.contain(Scope::OpenId);
@@ -148,14 +135,14 @@ impl Google {
         };
         let scope = access.scopes.in_token_response();
         self.tokens.put(access_token.clone(), access, expires_ms);
-        TokenResponse {
-            access_token,
-            expires_in: EXPIRES_IN_SECONDS,
-            scope,
-            refresh_token,
-            token_type: "Bearer",
-            id_token,
-        }
+        members(json!({
+            "access_token": access_token,
+            "expires_in": EXPIRES_IN_SECONDS,
+            "scope": scope,
+            "refresh_token": refresh_token,
+            "token_type": "Bearer",
+            "id_token": id_token,
+        }))
     }
 
     /// Issues a refresh token for offline access, with a user's first exchange and after

@@ -231,16 +231,7 @@ impl Response {
             .with_body(body)
     }
 
-    /// 302, for the browser's own request.
-    pub(crate) fn found(location: impl Into<String>) -> Self {
-        Self::redirect(302, location)
-    }
-
-    /// 303, for a form: the browser follows with a GET.
-    pub(crate) fn see_other(location: impl Into<String>) -> Self {
-        Self::redirect(303, location)
-    }
-
+    /// 302 for the browser's own request, 303 for a form: the browser follows with a GET.
     pub(crate) fn redirect(status: u16, location: impl Into<String>) -> Self {
         Self::empty(status)
             .with_header("location", location)

@@ -10,7 +10,7 @@ use super::pages::Permission;
 use crate::Client;
 use crate::expiring_store::HeapSize;
 use crate::http::{Params, Response};
-use crate::settings::RedirectUri;
+use crate::settings::{ProviderSettings, RedirectUri};
 
 /// An authorization request that passed every check.
 pub(crate) struct AuthorizationRequest<D> {
@@ -34,7 +34,16 @@ pub(crate) enum ChoicePage {
 }
 
 /// The part of a request that only its provider understands.
-pub(crate) trait RequestDetails: HeapSize + Send {
+pub(crate) trait RequestDetails: HeapSize + Send + Sized {
+    /// Reads an authorization request and checks it.
+    fn parse(
+        query: &Params,
+        settings: &ProviderSettings,
+    ) -> Result<AuthorizationRequest<Self>, Refusal>;
+
+    /// The callback with a code.
+    fn success(grant: &Grant<Self>, code: &str, iss: Option<&str>) -> String;
+
     /// The permissions that the page lists.
     fn permissions(&self) -> Vec<Permission>;
 

@@ -10,6 +10,15 @@ use crate::misbehaviour::Ending;
 use crate::users::InvalidUser;
 use crate::{Misbehaviour, Mode, Provider, User};
 
+/// The path of the home page.
+pub(crate) const HOME_PATH: &str = "/";
+
+/// The path that receives the forms of the sign-in page. The real providers have no such path.
+pub(crate) const SIGN_IN_PATH: &str = "/mock/sign-in";
+
+/// The path that forgets the user of the last time.
+pub(crate) const FORGET_PATH: &str = "/mock/forget";
+
 /// The script of the sign-in page, which works without it.
 pub(crate) const SCRIPT_PATH: &str = "/mock/sign-in.js";
 
@@ -32,8 +41,6 @@ pub(crate) struct Permission {
 #[template(path = "sign_in.html")]
 pub(crate) struct SignInPage<'a> {
     pub(crate) provider: Provider,
-    /// The path that receives the forms.
-    pub(crate) action: &'a str,
     /// The handle of the pending sign-in, which the forms carry.
     pub(crate) handle: &'a str,
     /// The name of the client.
@@ -125,8 +132,6 @@ pub(crate) struct HomePage<'a> {
     pub(crate) provider: Provider,
     pub(crate) mode: Mode,
     pub(crate) app_url: Option<&'a str>,
-    /// The path that forgets the account of the last time.
-    pub(crate) forget_path: &'a str,
     pub(crate) rows: &'a [Row<'a>],
     pub(crate) queue: &'a VecDeque<Queued>,
     /// The endpoints, by what they are.

@@ -10,15 +10,6 @@ use crate::expiring_store::ExpiringStore;
 use crate::http::{Request, Response};
 use crate::system::{URL_SAFE, random_string};
 
-/// The path that receives the page's forms. The real providers have no such path.
-pub(crate) const PATH: &str = "/mock/sign-in";
-
-/// The path of the home page.
-pub(crate) const HOME_PATH: &str = "/";
-
-/// The path that forgets the user of the last time.
-pub(crate) const FORGET_PATH: &str = "/mock/forget";
-
 /// The lifetime of a page. It is longer than the lifetime of the app's own login, as at the
 /// real providers: whose page stays open too long is refused by the app, and not here.
 const PAGE_LIFETIME_MS: i64 = 60 * 60 * 1000;
@@ -117,7 +108,7 @@ impl<D: RequestDetails> SignIns<D> {
         };
         let set_cookie = self.remember(http, &choice);
         let script = choice.into_script(context.provider);
-        Response::see_other(callback(Grant { request, script }))
+        Response::redirect(303, callback(Grant { request, script }))
             .with_any_header("set-cookie", set_cookie)
     }
 
@@ -156,7 +147,7 @@ impl<D: RequestDetails> SignIns<D> {
     /// Forgets the user whom the browser signs in again.
     pub(crate) fn forget(&self, http: &Request) -> Response {
         self.remembered.forget(http);
-        Response::see_other(HOME_PATH)
+        Response::redirect(303, pages::HOME_PATH)
     }
 
     /// The home page, which the real provider does not have.
@@ -172,7 +163,6 @@ impl<D: RequestDetails> SignIns<D> {
             provider: context.provider,
             mode: controls.mode,
             app_url: context.app_url(),
-            forget_path: FORGET_PATH,
             rows: &choice::rows(context.provider, &context.users, last_time.as_ref()),
             queue: &controls.queue,
             urls,
@@ -201,7 +191,6 @@ fn page(
 ) -> Response {
     pages::sign_in(&SignInPage {
         provider: context.provider,
-        action: PATH,
         handle,
         client: request.client.name(),
         callback_host: request.redirect_uri.host(),
