@@ -4,8 +4,7 @@ use mock_upstream::{Iss, Mode, Next, Provider};
 use serde_json::Value;
 
 use crate::test_mock::{
-    GITHUB, GOOGLE, Params, Response, STATE, TestMock, authorization, authorization_path, rows,
-    seed_account,
+    GITHUB, GOOGLE, Params, STATE, TestMock, authorization, rows, seed_account,
 };
 
 /// The changes of a good request to Google, and the error on the page in place of a redirect:
@@ -171,18 +170,9 @@ async fn a_request_leads_to_a_registered_callback_with_githubs_code_or_error() {
         assert_eq!(callback.get("iss"), Some(issuer.as_str()), "{changes}");
         assert_eq!(callback.get("state"), Some(STATE), "{changes}");
     }
-}
-
-// The page is not confirmed. "Authorizing OAuth apps": no preflight.
-#[tokio::test]
-async fn an_unknown_client_of_github_and_a_preflight_get_pages() {
-    let mock = TestMock::new().await;
-    let response = mock.authorize(GITHUB, "client_id=unknown").await;
-    response.assert_page(404, "404");
-    let request = mock.request(GITHUB, "OPTIONS", authorization_path(GITHUB));
-    let response = Response::of(request.header("origin", "https://app.example")).await;
-    response.assert_page(405, "405");
-    assert_eq!(response.header("access-control-allow-origin"), "");
+    // The page is not confirmed.
+    let unknown = mock.authorize(GITHUB, "client_id=unknown").await;
+    unknown.assert_page(404, "404");
 }
 
 // Inferred: Octokit sends commas, every other client spaces.

@@ -1,11 +1,9 @@
 //! The handle of a provider: its queue, mode, `iss` and reset, the journal of its requests,
 //! and the calls of backends with the sign-in of each and the report on its ID token.
 
-use std::sync::Arc;
-
 use mock_upstream::journal::CAPACITY;
 use mock_upstream::misbehaviour::Group;
-use mock_upstream::{BackendCall, Iss, Labels, Misbehaviour, Mode, Next, Provider};
+use mock_upstream::{IdTokenReport, Iss, Labels, Misbehaviour, Mode, Next, Provider};
 use serde_json::json;
 
 use crate::test_mock::{
@@ -228,37 +226,33 @@ async fn a_full_journal_drops_its_oldest_entries() {
     assert_eq!((entries.len(), entries[0].path.as_str()), (CAPACITY, "/2"));
 }
 
-async fn token_call(mock: &TestMock, provider: Provider) -> Arc<BackendCall> {
-    mock.sign_in(provider).await;
-    let mut calls = mock.upstream(provider).backend_calls();
-    calls.pop().expect("the exchange of the code")
-}
-
 #[tokio::test]
-async fn the_exchange_of_a_code_belongs_to_its_sign_in() {
+async fn a_call_with_the_code_or_the_token_belongs_to_its_sign_in_and_another_to_none() {
     let mock = TestMock::new().await;
-    for provider in Provider::ALL {
-        let call = token_call(&mock, provider).await;
-        assert_eq!((&*call.state, call.status), (STATE, Some(200)));
-        assert_eq!(call.fields["client_id"], "mock-client");
-        assert!(call.answer.as_ref().expect("JSON")["access_token"].is_string());
+    for (provider, path) in [(GOOGLE, "/v1/userinfo"), (GITHUB, "/user")] {
+        let token = mock.access_token(provider).await;
+        for token in [token.as_str(), "another"] {
+            mock.get_with(token, provider, path).await;
+        }
+        mock.token(provider, &redemption("no-such-code")).await;
+        let calls = mock.upstream(provider).backend_calls();
+        let paths: Vec<_> = calls.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, [token_path(provider), path]);
+        for call in &calls {
+            assert_eq!((&*call.state, call.status), (STATE, Some(200)));
+        }
+        assert_eq!(calls[0].fields["client_id"], "mock-client");
+        assert!(calls[0].answer.as_ref().expect("JSON")["access_token"].is_string());
     }
-}
-
-#[tokio::test]
-async fn a_call_with_the_token_belongs_to_its_sign_in_and_another_to_none() {
-    let mock = TestMock::new().await;
-    let token = mock.access_token(GITHUB).await;
-    for token in [token.as_str(), "another"] {
-        mock.get_with(token, GITHUB, "/user").await;
-    }
-    mock.token(GITHUB, &redemption("no-such-code")).await;
-    let calls = mock.upstream(GITHUB).backend_calls();
-    let paths: Vec<_> = calls.iter().map(|it| it.path.as_str()).collect();
-    assert_eq!(paths, ["/login/oauth/access_token", "/user"]);
-    assert_eq!(calls[1].state, STATE);
     mock.upstreams.reset();
     assert!(mock.upstream(GITHUB).backend_calls().is_empty());
+}
+
+/// The report on the ID token of a new sign-in.
+async fn report(mock: &TestMock) -> IdTokenReport {
+    mock.sign_in(GOOGLE).await;
+    let call = mock.upstream(GOOGLE).backend_calls().pop().unwrap();
+    call.id_token.clone().expect("an ID token")
 }
 
 #[tokio::test]
@@ -269,15 +263,10 @@ async fn a_client_that_makes_every_check_finds_every_forged_id_token_and_no_good
             continue;
         }
         mock.queue(GOOGLE, Next::Misbehave(misbehaviour));
-        let call = token_call(&mock, GOOGLE).await;
-        let report = call.id_token.as_ref().expect("an ID token");
-        let failed: Vec<_> = report.checks.iter().filter(|it| !it.passed).collect();
-        let is_forged = misbehaviour.error().is_some();
-        let is_found = !failed.is_empty();
-        assert_eq!(is_found, is_forged, "{misbehaviour:?}: {failed:?}");
+        let is_found = report(&mock).await.checks.iter().any(|it| !it.passed);
+        assert_eq!(is_found, misbehaviour.error().is_some(), "{misbehaviour:?}");
     }
-    let call = token_call(&mock, GOOGLE).await;
-    let report = call.id_token.as_ref().expect("an ID token");
+    let report = report(&mock).await;
     assert!(report.checks.iter().all(|it| it.passed), "{report:?}");
     assert!(report.checks.len() > 8 && report.claims["sub"].is_string());
     assert_eq!(report.header["alg"], "RS256");

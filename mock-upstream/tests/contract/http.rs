@@ -14,7 +14,8 @@ use crate::test_mock::{
 };
 
 async fn send(mock: &TestMock, provider: Provider, method: &str, path: &str) -> Response {
-    Response::of(mock.request(provider, method, path)).await
+    let request = mock.request(provider, method, path);
+    Response::of(request.header("origin", "https://app.example")).await
 }
 
 /// The addresses of a GET.
@@ -86,7 +87,7 @@ const LACKING: &str = "
     github | /user | POST BREW | GET, HEAD
 ";
 
-// RFC 9110, section 15.5.6.
+// RFC 9110, section 15.5.6. "Authorizing OAuth apps": no preflight.
 #[tokio::test]
 async fn a_method_that_an_address_lacks_gets_405_and_those_that_it_has() {
     let mock = TestMock::new().await;
@@ -95,6 +96,7 @@ async fn a_method_that_an_address_lacks_gets_405_and_those_that_it_has() {
             let response = send(&mock, provider.parse().unwrap(), method, path).await;
             let answer = (response.status, response.header("allow"));
             assert_eq!(answer, (405, allowed), "{method} {path}");
+            assert_eq!(response.header("access-control-allow-origin"), "");
         }
     }
 }
@@ -198,7 +200,7 @@ fn check_refused(mock: &TestMock, request: &str, status: u16) {
 }
 
 #[tokio::test]
-async fn a_body_over_its_limits_is_refused() {
+async fn a_head_or_a_body_over_its_limits_is_refused() {
     let mock = TestMock::new().await;
     for body in ["a".repeat(BODY_BYTES + 1), parameters(PARAMETERS + 1)] {
         check_refused(&mock, &raw_call_of(&body), 413);
@@ -206,20 +208,12 @@ async fn a_body_over_its_limits_is_refused() {
     }
     let endless = "Content-Length: 99999999999999999999\r\n";
     check_refused(&mock, &raw_call(endless, ""), 413);
-    let mut journal = mock.upstream(GOOGLE).journal();
-    journal.retain(|entry| entry.status.is_some());
-    assert_eq!(journal, []);
-}
-
-#[tokio::test]
-async fn a_head_over_its_limits_is_refused() {
-    let mock = TestMock::new().await;
-    let head = |target: &str, header: &str| {
-        format!("GET {target} HTTP/1.1\r\nHost: mock\r\nX: {header}\r\n\r\n")
-    };
     let query = parameters(PARAMETERS + 1);
-    check_refused(&mock, &head(&format!("/?{query}"), ""), 414);
-    check_refused(&mock, &head("/", &"a".repeat(128 * 1024)), 431);
+    let request = format!("GET /?{query} HTTP/1.1\r\nHost: mock\r\n\r\n");
+    check_refused(&mock, &request, 414);
+    let long = format!("X: {}\r\n", "a".repeat(128 * 1024));
+    check_refused(&mock, &raw_call(&long, ""), 431);
+    assert_eq!(mock.upstream(GOOGLE).journal(), []);
 }
 
 #[tokio::test]

@@ -21,18 +21,10 @@ const CHANGES: &str = include_str!("misbehaviours.txt");
 
 /// The changes of a misbehaviour, in alphabetical order.
 fn changes(provider: Provider, misbehaviour: Misbehaviour) -> Vec<&'static str> {
-    let name = misbehaviour.name();
-    let heads = [
-        format!("{} {name}", provider.name()),
-        format!("both {name}"),
-    ];
+    let heads = [provider.name(), "both"].map(|it| format!("{it} {}", misbehaviour.name()));
     let mut blocks = CHANGES.split("\n\n").map(|block| block.trim().lines());
-    let block = blocks.find(|block| {
-        let mut lines = block.clone();
-        lines
-            .next()
-            .is_some_and(|head| heads.iter().any(|it| it == head))
-    });
+    let is_its = |head: &str| heads.iter().any(|it| it == head);
+    let block = blocks.find(|block| block.clone().next().is_some_and(is_its));
     let lines = block.into_iter().flatten().skip(1).map(str::trim);
     let mut lines: Vec<_> = lines.filter(|line| !line.starts_with('#')).collect();
     lines.sort_unstable();
@@ -46,7 +38,7 @@ async fn each_misbehaviour_changes_in_a_good_sign_in_what_the_table_says() {
     for provider in Provider::ALL {
         let good = Observed::sign_in(&mock, provider, None).await;
         for &misbehaviour in Misbehaviour::of(provider) {
-            if FAULTS.contains(&misbehaviour) {
+            if is_of_connection(misbehaviour) {
                 continue;
             }
             mock.upstreams.reset();
@@ -140,15 +132,10 @@ async fn no_misbehaviour_hides_an_error_in_the_request() {
     }
 }
 
-/// The faults of the connection, which are read from a bare socket.
-const FAULTS: [Misbehaviour; 6] = [
-    Misbehaviour::Timeout,
-    Misbehaviour::Reset,
-    Misbehaviour::ResetAfterHeaders,
-    Misbehaviour::CutShort,
-    Misbehaviour::Drip,
-    Misbehaviour::TokenHuge,
-];
+/// Whether it is a fault of the connection, which is read from a bare socket.
+fn is_of_connection(misbehaviour: Misbehaviour) -> bool {
+    misbehaviour.group() == Group::Connection || misbehaviour == Misbehaviour::TokenHuge
+}
 
 /// The answer to a token call: the head, the body, and the result of the last read.
 struct Received {
@@ -205,8 +192,13 @@ const HUGE: usize = 50 * 1024 * 1024;
 #[tokio::test]
 async fn each_fault_of_the_connection_is_on_the_wire_and_the_next_sign_in_is_served() {
     let mock = TestMock::new().await;
-    let pairs = FAULTS.map(|fault| Provider::ALL.map(|provider| (provider, fault)));
-    for (provider, fault) in pairs.into_iter().flatten() {
+    let all = |provider| {
+        Misbehaviour::of(provider)
+            .iter()
+            .map(move |it| (provider, *it))
+    };
+    let all = Provider::ALL.into_iter().flat_map(all);
+    for (provider, fault) in all.filter(|(_, it)| is_of_connection(*it)) {
         mock.queue(provider, Next::Misbehave(fault));
         let max_body = match fault {
             Misbehaviour::Drip => 3,

@@ -17,24 +17,20 @@ pub(crate) fn handle(page: &Response) -> String {
     rest.split_once('"').unwrap().0.to_owned()
 }
 
-pub(crate) async fn choose(
-    mock: &TestMock,
-    provider: Provider,
-    handle: &str,
-    pairs: &[(&str, &str)],
-) -> Response {
-    let form = Params::of(pairs).with("request", handle);
-    mock.post(provider, "/mock/sign-in", &form).await
-}
+/// A sign-in that waits for a choice on its page.
+pub(crate) struct Pending<'a>(&'a TestMock, Provider, String);
 
-/// The response to these fields on a new page.
-pub(crate) async fn choose_on_a_page(
-    mock: &TestMock,
-    provider: Provider,
-    pairs: &[(&str, &str)],
-) -> Response {
-    let handle = handle(&page(mock, provider).await);
-    choose(mock, provider, &handle, pairs).await
+impl<'a> Pending<'a> {
+    pub(crate) async fn at(mock: &'a TestMock, provider: Provider) -> Self {
+        Self(mock, provider, handle(&page(mock, provider).await))
+    }
+
+    /// The response to these fields.
+    pub(crate) async fn choose(&self, pairs: &[(&str, &str)]) -> Response {
+        let Self(mock, provider, handle) = self;
+        let form = Params::of(pairs).with("request", handle);
+        mock.post(*provider, "/mock/sign-in", &form).await
+    }
 }
 
 /// More pages than the mock keeps.
@@ -60,8 +56,8 @@ async fn g7_pending_sign_ins_hold_a_bounded_number_of_bytes() {
             let held = mock.upstream(provider).bytes_held();
             assert!((1_000_000..MAX_BYTES).contains(&held), "{held} bytes");
             // The newest page works.
-            let chosen = choose_on_a_page(&mock, provider, &[("person", "ada")]).await;
-            assert_eq!(chosen.status, 303);
+            let newest = Pending::at(&mock, provider).await;
+            assert_eq!(newest.choose(ADA).await.status, 303);
             mock.upstream(provider).reset();
             assert_eq!(mock.upstream(provider).bytes_held(), 0);
         }
@@ -263,21 +259,19 @@ async fn tokens(mock: &TestMock, provider: Provider, chosen: &Response) -> Respo
 async fn a_choice_is_a_303_with_the_checked_request_and_is_made_once() {
     let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
-        let handle = handle(&page(&mock, provider).await);
+        let pending = Pending::at(&mock, provider).await;
         let forged = [
             ("person", "musa"),
             ("redirect_uri", "https://attacker.example/"),
             ("state", "x"),
         ];
-        let chosen = choose(&mock, provider, &handle, &forged).await;
+        let chosen = pending.choose(&forged).await;
         assert_eq!(chosen.status, 303);
         assert!(chosen.header("location").starts_with(CALLBACK));
         assert_eq!(chosen.callback().get("state"), Some(STATE));
         assert!(tokens(&mock, provider, &chosen).await.is_granted());
-        for handle in [&handle, "forged"] {
-            choose(&mock, provider, handle, &forged)
-                .await
-                .assert_page(400, OVER);
+        for over in [pending, Pending(&mock, provider, "forged".to_owned())] {
+            over.choose(&forged).await.assert_page(400, OVER);
         }
     }
 }
@@ -288,7 +282,8 @@ async fn cancelling_is_access_denied() {
     for provider in Provider::ALL {
         let cancel = r#"<button id="cancel" name="misbehave" value="deny">"#;
         page(&mock, provider).await.assert_page(200, cancel);
-        let chosen = choose_on_a_page(&mock, provider, &[("misbehave", "deny")]).await;
+        let pending = Pending::at(&mock, provider).await;
+        let chosen = pending.choose(&[("misbehave", "deny")]).await;
         assert_eq!(chosen.status, 303);
         assert_eq!(chosen.callback().get("error"), Some("access_denied"));
     }
@@ -305,7 +300,7 @@ async fn any_other_user_can_sign_in_by_the_form() {
         ("email_verified", "true"),
         ("email_private", "true"),
     ];
-    let chosen = choose_on_a_page(&mock, GITHUB, &fields).await;
+    let chosen = Pending::at(&mock, GITHUB).await.choose(&fields).await;
     let token = tokens(&mock, GITHUB, &chosen).await.text("access_token");
     let body = mock.get_with(&token, GITHUB, "/user").await.json();
     assert_eq!(body["id"], 77);
@@ -325,7 +320,7 @@ async fn a_refused_account_keeps_its_values_and_marks_the_field() {
         ("email_verified", "true"),
         ("again", "true"),
     ];
-    let response = choose_on_a_page(&mock, GITHUB, &fields).await;
+    let response = Pending::at(&mock, GITHUB).await.choose(&fields).await;
     for part in [
         r#"id="problem" role="alert""#,
         r#"<details id="someone-else" open>"#,
@@ -347,7 +342,7 @@ async fn a_refused_account_keeps_its_values_and_marks_the_field() {
 #[tokio::test]
 async fn an_invalid_choice_shows_the_page_again_and_keeps_the_sign_in() {
     let mock = TestMock::interactive().await;
-    let handle = handle(&page(&mock, GITHUB).await);
+    let pending = Pending::at(&mock, GITHUB).await;
     let wrong: [&[_]; 4] = [
         &[("person", "other"), ("id", "<b>ada</b>")],
         &[("person", "unknown")],
@@ -355,28 +350,29 @@ async fn an_invalid_choice_shows_the_page_again_and_keeps_the_sign_in() {
         &[],
     ];
     for pairs in wrong {
-        let response = choose(&mock, GITHUB, &handle, pairs).await;
+        let response = pending.choose(pairs).await;
         response.assert_page(400, r#"role="alert""#);
         assert!(!response.body.contains("ada</b>"));
     }
-    assert_eq!(choose(&mock, GITHUB, &handle, ADA).await.status, 303);
+    assert_eq!(pending.choose(ADA).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_page_that_is_over_leads_back_to_the_app() {
     let mock = TestMock::interactive().await;
-    let handle = handle(&page(&mock, GOOGLE).await);
-    choose(&mock, GOOGLE, &handle, ADA).await;
-    let over = choose(&mock, GOOGLE, &handle, ADA).await;
-    over.assert_page(400, r#"id="back" href="http://127.0.0.1:8000""#);
+    let over = Pending::at(&mock, GOOGLE).await;
+    over.choose(ADA).await;
+    let link = r#"id="back" href="http://127.0.0.1:8000""#;
+    over.choose(ADA).await.assert_page(400, link);
     // Of a page that was never shown it knows no app.
-    let unknown = choose(&mock, GOOGLE, "unknown", ADA).await;
-    assert!(!unknown.body.contains(r#"id="back""#));
+    let unknown = Pending(&mock, GOOGLE, "unknown".to_owned());
+    let has_link = unknown.choose(ADA).await.body.contains(r#"id="back""#);
+    assert!(!has_link);
 
     mock.upstreams.set_app_url("http://localhost:3000");
-    for handle in [handle.as_str(), "unknown"] {
-        let over = choose(&mock, GOOGLE, handle, ADA).await;
-        over.assert_page(400, r#"id="back" href="http://localhost:3000""#);
+    let link = r#"id="back" href="http://localhost:3000""#;
+    for page in [over, unknown] {
+        page.choose(ADA).await.assert_page(400, link);
     }
 }
 
@@ -386,7 +382,7 @@ async fn a_choice_on_googles_page_gives_a_refresh_token_each_time() {
     let mock = TestMock::interactive().await;
     for _ in 0..2 {
         let handle = handle(&mock.authorize(GOOGLE, "access_type=offline").await);
-        let chosen = choose(&mock, GOOGLE, &handle, ADA).await;
+        let chosen = Pending(&mock, GOOGLE, handle).choose(ADA).await;
         assert_eq!(chosen.callback().get("prompt"), Some("consent"));
         let token = tokens(&mock, GOOGLE, &chosen).await.text("refresh_token");
         assert!(token.starts_with("1//"));
@@ -397,18 +393,14 @@ async fn a_choice_on_googles_page_gives_a_refresh_token_each_time() {
 async fn a_page_expires_after_an_hour_and_with_a_reset() {
     let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
-        let in_time = handle(&page(&mock, provider).await);
-        let too_late = handle(&page(&mock, provider).await);
+        let in_time = Pending::at(&mock, provider).await;
+        let too_late = Pending::at(&mock, provider).await;
         mock.advance_ms(3_599_999);
-        assert_eq!(choose(&mock, provider, &in_time, ADA).await.status, 303);
+        assert_eq!(in_time.choose(ADA).await.status, 303);
         mock.advance_ms(1);
-        choose(&mock, provider, &too_late, ADA)
-            .await
-            .assert_page(400, OVER);
-        let forgotten = handle(&page(&mock, provider).await);
+        too_late.choose(ADA).await.assert_page(400, OVER);
+        let forgotten = Pending::at(&mock, provider).await;
         mock.upstreams.reset();
-        choose(&mock, provider, &forgotten, ADA)
-            .await
-            .assert_page(400, OVER);
+        forgotten.choose(ADA).await.assert_page(400, OVER);
     }
 }

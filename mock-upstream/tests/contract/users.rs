@@ -9,7 +9,7 @@ use mock_upstream::{Next, Provider, User};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::page::{choose_on_a_page, page};
+use crate::page::{Pending, page};
 use crate::test_mock::{GITHUB, GOOGLE, TestMock, redemption, rows, user};
 
 // Google OIDC guide: the samples of an id are 21 digits.
@@ -152,7 +152,8 @@ async fn a_person_has_a_button_after_those_of_the_seed_users_and_signs_in() {
         assert!(after.contains("Marie Curie"));
         assert!(after.contains("An ordinary customer of ours."));
     }
-    let chosen = choose_on_a_page(&mock, GITHUB, &[("person", "marie")]).await;
+    let pending = Pending::at(&mock, GITHUB).await;
+    let chosen = pending.choose(&[("person", "marie")]).await;
     let form = redemption(chosen.callback().get("code").unwrap());
     let token = mock.token(GITHUB, &form).await.text("access_token");
     let account = mock.get_with(&token, GITHUB, "/user").await;
@@ -195,8 +196,8 @@ async fn a_person_with_one_account_is_unknown_at_the_other_provider() {
     }
     let account = known(&mock, GITHUB, key).unwrap();
     assert_eq!((account.id.as_str(), account.name), ("4712", None));
-    let refused = choose_on_a_page(&mock, GOOGLE, &[("person", key)]).await;
-    assert_eq!(refused.status, 400);
+    let pending = Pending::at(&mock, GOOGLE).await;
+    assert_eq!(pending.choose(&[("person", key)]).await.status, 400);
 }
 
 #[tokio::test]
