@@ -91,26 +91,17 @@ async fn lesson_10_the_relay() {
         student.sees("#desk .read", "access_denied").await?;
         student.sees_ticks(2, 5).await?;
         // A careless one, one without the guard, and one in the legacy flow.
-        for (step, sent, ready, read) in [
-            (
-                1,
-                "waits for the victim",
-                "the result is ready",
-                "signed the attacker in as Ada",
-            ),
-            (
-                4,
-                "waits for the victim",
-                "the result is ready",
-                "signed the attacker in as Ada",
-            ),
-            (
-                5,
-                "Browser authorization",
-                "the code went to",
-                "no code and no state",
-            ),
-        ] {
+        let clean = [
+            "waits for the victim",
+            "the result is ready",
+            "signed the attacker in as Ada",
+        ];
+        let legacy = [
+            "Browser authorization",
+            "the code went to",
+            "no code and no state",
+        ];
+        for (step, [sent, ready, read]) in [(1, clean), (4, clean), (5, legacy)] {
             if step == 4 {
                 student.clicks("#guard-off").await?;
                 student.finds("#guard-off[aria-pressed='true']").await?;

@@ -9,7 +9,7 @@ use thirtyfour::error::WebDriverResult;
 
 use crate::application::Application;
 use crate::user::{Flow, User};
-use crate::{close_after, interactive, open, open_with_tabs, start};
+use crate::{close_after, interactive, open_with_tabs, start};
 
 const AXE: &str = "tests/browser/axe/node_modules/axe-core/axe.min.js";
 
@@ -74,14 +74,13 @@ async fn no_page_breaks_a_rule_of_axe() {
     for (width, height) in [(1280, 900), (390, 844)] {
         let axe = std::fs::read_to_string(AXE);
         let axe = axe.expect("`just test-browser` installs axe");
-        let stack = start(interactive()).await;
-        let browser = open().await;
-        let steps = async {
-            browser.set_window_rect(0, 0, width, height).await?;
+        at_the_stack!(async |stack, user| {
+            user.browser.set_window_rect(0, 0, width, height).await?;
+            let is_phone = width < 500;
             let checker = Checker {
-                user: User::at(&browser, &stack),
+                user,
                 axe,
-                is_phone: width < 500,
+                is_phone,
             };
             let (user, urls) = (&checker.user, stack.urls());
             for page in PAGES {
@@ -114,9 +113,7 @@ async fn no_page_breaks_a_rule_of_axe() {
             for path in paths_of_the_newest_login(&stack) {
                 checker.opens(&urls.control, &path).await?;
             }
-            Ok(())
-        };
-        close_after(&browser, steps).await;
+        });
     }
 }
 

@@ -65,7 +65,7 @@ async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header(
 #[tokio::test]
 async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.wrong_secrets_per_minute = NonZeroU32::MIN;
-    let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
+    let front = ProxiedBrokers::of(1, one, &BEHIND_A_BALANCER).await;
     let here = client_through_balancer(&front.nginx, 90, "203.0.113.90").await;
     let there = client_through_balancer(&front.nginx, 91, "203.0.113.91").await;
     for (guess, expected) in [401, 429, 429, 429].into_iter().enumerate() {

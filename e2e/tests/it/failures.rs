@@ -99,13 +99,8 @@ const KEY_MISBEHAVIOURS: [&str; 4] = ["unknown_kid", "stale_keys", "keys_500", "
 async fn check_table(flow: Flow, provider: &str) {
     let stack = TestStack::start().await;
     let table = table(&stack, provider).await;
-    check_rows(
-        &stack,
-        flow,
-        provider,
-        table.iter().chain(table.iter().rev()),
-    )
-    .await;
+    let rows = table.iter().chain(table.iter().rev());
+    check_rows(&stack, flow, provider, rows).await;
 }
 
 /// Plays one login for each row on one broker. Whatever a provider answers, it is asked

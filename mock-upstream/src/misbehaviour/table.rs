@@ -36,6 +36,7 @@ const UNAVAILABLE: Option<&str> = Some("provider_unavailable");
 /// The account is odd, and that must not matter.
 const SUCCEEDS: Option<&str> = None;
 
+/// Google's error for too many calls. Its real body is not confirmed.
 const TOO_MANY: &str = "rate_limit_exceeded";
 const TOO_MANY_TEXT: &str = "Rate Limit Exceeded";
 

@@ -318,7 +318,7 @@ pub(crate) struct ProxiedBrokers {
 
 impl ProxiedBrokers {
     pub(crate) async fn start() -> Self {
-        Self::start_with(|_| (), &[]).await
+        Self::of(1, |_| (), &[]).await
     }
 
     /// Two brokers that share their store.
@@ -326,15 +326,12 @@ impl ProxiedBrokers {
         Self::of(2, |_| (), &[]).await
     }
 
-    /// One broker, with settings of its own and changes to nginx's.
-    pub(crate) async fn start_with(
+    /// With these settings of each broker, and changes to nginx's.
+    pub(crate) async fn of(
+        count: usize,
         settings: impl FnOnce(&mut Config),
         changes: &[Change<'_>],
     ) -> Self {
-        Self::of(1, settings, changes).await
-    }
-
-    async fn of(count: usize, settings: impl FnOnce(&mut Config), changes: &[Change<'_>]) -> Self {
         log::listen();
         stack::silence_rocket();
         let ports = Ports::draw();
