@@ -1,6 +1,6 @@
 //! The authorization endpoints with their callbacks, and the metadata that lists them.
 
-use mock_upstream::{Iss, Mode, Next, Provider};
+use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider};
 use serde_json::Value;
 
 use crate::test_mock::{
@@ -213,21 +213,34 @@ async fn the_metadata_has_the_endpoints_and_the_lists_of_the_real_documents() {
     }
 }
 
-// RFC 9207, section 2.3: it is a promise for every callback, errors included. Google's
-// reference lists the member since 2026; its value is not confirmed, nor whether GitHub's
-// errors keep the promise.
+// RFC 9207: Google's phased rollout since February 2026; GitHub sent it in April 2026, rolled it
+// back, and sends it again since August. Section 2.3: metadata promises it for every callback,
+// errors included. Google's reference lists the member since 2026; its value is not confirmed,
+// nor whether GitHub's errors keep the promise.
 #[tokio::test]
-async fn the_metadata_announces_iss_if_every_callback_carries_it_and_googles_if_it_is_chosen() {
-    for (iss, announced) in [(Iss::Errors, Some(true)), (Iss::On, None), (Iss::Off, None)] {
+async fn the_setting_decides_which_callbacks_carry_iss_and_metadata_announces_it_of_all() {
+    for (iss, on_success, on_error) in [
+        (Iss::Off, false, false),
+        (Iss::On, true, false),
+        (Iss::Errors, true, true),
+    ] {
         for (provider, is_chosen) in [(GITHUB, true), (GOOGLE, true), (GOOGLE, false)] {
             let mock = TestMock::with(|settings| {
                 settings.google.unconfirmed.google_announces_iss = is_chosen;
             });
             let mock = mock.await;
             mock.upstream(provider).set_iss(iss);
+            let callback = async || mock.callback(provider, "").await;
+            assert_eq!(callback().await.get("iss").is_some(), on_success, "{iss:?}");
+            mock.queue(provider, Next::Misbehave(Misbehaviour::Deny));
+            assert_eq!(callback().await.get("iss").is_some(), on_error, "{iss:?}");
+            mock.queue(provider, Next::Misbehave(Misbehaviour::WrongCallbackIssuer));
+            let wrong = callback().await;
+            assert_eq!(wrong.get("iss"), Some("https://issuer.example"));
+
             let document = metadata(&mock, provider).await;
             let member = document.get("authorization_response_iss_parameter_supported");
-            let announced = announced.filter(|_| is_chosen).map(Value::from);
+            let announced = (on_error && is_chosen).then_some(Value::Bool(true));
             assert_eq!(member, announced.as_ref(), "{provider} {iss:?}");
         }
     }

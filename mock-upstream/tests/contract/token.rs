@@ -1,6 +1,5 @@
 //! The token endpoints: what both have in common, and what one of them alone does.
 
-use mock_upstream::{Iss, Misbehaviour, Next, Provider};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -13,31 +12,6 @@ use crate::test_mock::{
 const WRONG_CLIENT: &str =
     "200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect.";
 const BAD_CODE: &str = "200 bad_verification_code: The code passed is incorrect or expired.";
-
-// RFC 9207: Google's phased rollout since February 2026; GitHub sent it in April 2026,
-// rolled it back, and sends it again since August.
-#[tokio::test]
-async fn the_setting_decides_which_callbacks_carry_iss() {
-    let mock = TestMock::new().await;
-    for (iss, on_success, on_error) in [
-        (Iss::Off, false, false),
-        (Iss::On, true, false),
-        (Iss::Errors, true, true),
-    ] {
-        for provider in Provider::ALL {
-            mock.upstream(provider).set_iss(iss);
-            let callback = async || {
-                let response = mock.authorize(provider, "").await;
-                response.callback().get("iss").map(str::to_owned)
-            };
-            assert_eq!(callback().await.is_some(), on_success, "{iss:?}");
-            mock.queue(provider, Next::Misbehave(Misbehaviour::Deny));
-            assert_eq!(callback().await.is_some(), on_error, "{iss:?}");
-            mock.queue(provider, Next::Misbehave(Misbehaviour::WrongCallbackIssuer));
-            assert_eq!(callback().await.unwrap(), "https://issuer.example");
-        }
-    }
-}
 
 // Google: client notes say that a used code is invalid_grant, "Bad Request"; the lifetime is
 // not confirmed. GitHub: "Authorizing OAuth apps".
