@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use contract::{
     AccessToken, ClientId, ClientSecret, CodeChallenge, CodeVerifier, Digest, GrantType,
-    HandoffCode, LoginError, LoginLifetime, Malformed, PresentedClientId, Provider, SessionKey,
-    State, TokenLifetime,
+    HandoffCode, LoginError, LoginLifetime, Malformed, Origin, PresentedClientId, Provider,
+    RedirectUri, SessionKey, State, TokenLifetime,
 };
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
@@ -259,6 +259,10 @@ proptest! {
         let _ = text.parse::<AccessToken>();
         let _ = text.parse::<Provider>();
         let _ = text.parse::<Digest>();
+        for text in [format!("https://{text}"), format!("http://localhost/{text}"), text] {
+            let _ = text.parse::<RedirectUri>();
+            let _ = text.parse::<Origin>();
+        }
     }
 
     #[test]
