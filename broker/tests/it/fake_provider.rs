@@ -1,6 +1,6 @@
 //! A server on a raw socket that replies, path by path, with what a test sets: also with bytes
-//! that are no HTTP, or with none. And the paths, documents, keys and tokens of Google and
-//! GitHub, in whose place it stands.
+//! that are no HTTP, or with none. And the paths and documents of GitHub, in whose place it
+//! stands; Google's are in `upstream.rs`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -8,11 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use broker::config::{GitHubConfig, GoogleConfig, UpstreamSecret};
-use jsonwebtoken::jwk::Jwk;
-use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
@@ -112,10 +108,16 @@ pub(crate) struct FakeProvider {
 #[derive(Default)]
 struct Shared {
     replies: Mutex<BTreeMap<String, Reply>>,
-    calls: watch::Sender<Vec<Call>>,
-    hung_up: watch::Sender<usize>,
-    permits: watch::Sender<usize>,
+    seen: watch::Sender<Seen>,
     sent: AtomicUsize,
+}
+
+/// What has happened at a server, for which a test or a reply may wait.
+#[derive(Default)]
+struct Seen {
+    calls: Vec<Call>,
+    hang_ups: usize,
+    permits: usize,
 }
 
 impl FakeProvider {
@@ -185,23 +187,13 @@ impl FakeProvider {
         github
     }
 
-    /// Starts a Google that publishes one key. A login sets its token.
-    pub(crate) async fn start_google() -> Self {
-        let google = Self::start().await;
-        google.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
-        google.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE)]));
-        google
-    }
-
     pub(crate) fn url(&self) -> String {
         format!("{}://{}", self.scheme, self.address)
     }
 
     /// Permits this number of further replies.
     pub(crate) fn permit(&self, replies: usize) {
-        self.shared
-            .permits
-            .send_modify(|permits| *permits += replies);
+        self.shared.seen.send_modify(|it| it.permits += replies);
     }
 
     /// Sets the reply to calls of `path`. A path without a reply is answered with 404.
@@ -211,7 +203,7 @@ impl FakeProvider {
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {
-        self.shared.calls.borrow().clone()
+        self.shared.seen.borrow().calls.clone()
     }
 
     pub(crate) fn calls_to(&self, path: &str) -> Vec<Call> {
@@ -222,13 +214,12 @@ impl FakeProvider {
 
     /// Waits until `path` was called `times` times.
     pub(crate) async fn wait_for_calls(&self, path: &str, times: usize) {
-        self.shared.wait_for_calls(&[(path, times)]).await;
+        self.shared.wait_for(|it| it.count(path) >= times).await;
     }
 
     /// Waits until the client has hung up on a reply that has no end.
     pub(crate) async fn wait_for_hang_up(&self) {
-        let mut times = self.shared.hung_up.subscribe();
-        times.wait_for(|times| *times > 0).await.unwrap();
+        self.shared.wait_for(|it| it.hang_ups > 0).await;
     }
 
     /// The number of bytes of endless replies that the sockets accepted.
@@ -242,30 +233,37 @@ impl FakeProvider {
     }
 
     pub(crate) fn hang_ups(&self) -> usize {
-        *self.shared.hung_up.borrow()
+        self.shared.seen.borrow().hang_ups
+    }
+}
+
+impl Seen {
+    /// The number of calls of `path`.
+    fn count(&self, path: &str) -> usize {
+        self.calls.iter().filter(|it| it.path() == path).count()
     }
 }
 
 impl Shared {
-    async fn wait_for_calls(&self, called: &[(&str, usize)]) {
-        let mut calls = self.calls.subscribe();
-        let all = calls.wait_for(|calls| called.iter().all(|(path, n)| count(calls, path) >= *n));
-        all.await.unwrap();
+    async fn wait_for(&self, is_seen: impl FnMut(&Seen) -> bool) {
+        let mut seen = self.seen.subscribe();
+        seen.wait_for(is_seen).await.unwrap();
+    }
+
+    fn hang_up(&self) {
+        self.seen.send_modify(|it| it.hang_ups += 1);
     }
 
     /// Waits until this reply is due to the call of this number.
     async fn when_due(&self, reply: Reply, number: usize) -> Reply {
         match reply {
             Reply::Held(called, then) => {
-                self.wait_for_calls(called).await;
+                let are_made = |it: &Seen| called.iter().all(|(path, n)| it.count(path) >= *n);
+                self.wait_for(are_made).await;
                 *then
             }
             Reply::Permitted(then) => {
-                let mut permits = self.permits.subscribe();
-                permits
-                    .wait_for(|permits| *permits >= number)
-                    .await
-                    .unwrap();
+                self.wait_for(|it| it.permits >= number).await;
                 *then
             }
             due => due,
@@ -290,18 +288,14 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(stream: S, shared: &Shared) {
     while let Some(call) = read(&mut stream).await {
         let path = call.path().to_owned();
         let reply = shared.replies.lock().unwrap().get(&path).cloned();
-        shared.calls.send_modify(|calls| calls.push(call));
-        let number = count(&shared.calls.borrow(), &path);
+        shared.seen.send_modify(|it| it.calls.push(call));
+        let number = shared.seen.borrow().count(&path);
         let reply = reply.unwrap_or(Reply::of(404, "text/plain", "nothing here"));
         let reply = shared.when_due(reply, number).await;
         if !send(&mut stream, reply, shared).await {
             return;
         }
     }
-}
-
-fn count(calls: &[Call], path: &str) -> usize {
-    calls.iter().filter(|call| call.path() == path).count()
 }
 
 /// Reads the next request, unless the client hung up.
@@ -357,7 +351,7 @@ where
         Reply::Close => false,
         Reply::Silence => {
             let _ = stream.read_u8().await;
-            shared.hung_up.send_modify(|times| *times += 1);
+            shared.hang_up();
             false
         }
         Reply::Endless(bytes, pause) => {
@@ -387,11 +381,9 @@ async fn send_endlessly(
         shared.sent.fetch_add(bytes.len(), Ordering::Relaxed);
         every.tick().await;
     }
-    shared.hung_up.send_modify(|times| *times += 1);
+    shared.hang_up();
 }
 
-pub(crate) const DISCOVERY: &str = "/.well-known/openid-configuration";
-pub(crate) const KEYS: &str = "/certs";
 /// The token endpoint of both providers.
 pub(crate) const TOKEN: &str = "/login/oauth/access_token";
 pub(crate) const USER: &str = "/user";
@@ -400,9 +392,6 @@ pub(crate) const EMAILS: &str = "/user/emails";
 /// The broker's client secret at both providers.
 pub(crate) const OUR_SECRET: &str = "LeakMark-Ada-at-providers-k2mW9pL4tR8sB3nF6hJ1d";
 pub(crate) const ACCESS_TOKEN: &str = "gho_ScriptedToken7vK2mW9pL4tR8sB3nF6hJ1d";
-
-pub(crate) const KEY_ONE: &str = include_str!("keys/one.pem");
-pub(crate) const KEY_TWO: &str = include_str!("keys/two.pem");
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
 pub(crate) const CERTIFICATE: &str = include_str!("keys/certificate.pem");
@@ -427,18 +416,6 @@ pub(crate) fn github_config(url: &str) -> GitHubConfig {
     }
 }
 
-pub(crate) fn discovery_document(url: &str) -> Value {
-    json!({
-        "issuer": url,
-        "authorization_endpoint": format!("{url}/o/oauth2/v2/auth"),
-        "token_endpoint": format!("{url}{TOKEN}"),
-        "userinfo_endpoint": format!("{url}/userinfo"),
-        "revocation_endpoint": format!("{url}/revoke"),
-        "jwks_uri": format!("{url}{KEYS}"),
-        "authorization_response_iss_parameter_supported": true,
-    })
-}
-
 pub(crate) fn github_token() -> Reply {
     let answer = json!({ "access_token": ACCESS_TOKEN, "token_type": "bearer", "scope": "" });
     Reply::json(&answer)
@@ -452,39 +429,4 @@ pub(crate) fn adas_github_user() -> Value {
 pub(crate) fn adas_github_emails() -> Value {
     json!([{ "email": "ada@mail.example", "primary": true, "verified": true,
         "visibility": "private" }])
-}
-
-pub(crate) fn signing_key(pem: &str) -> EncodingKey {
-    EncodingKey::from_rsa_pem(pem.as_bytes()).unwrap()
-}
-
-/// The public half of a key, as Google publishes it.
-pub(crate) fn jwk(id: &str, pem: &str) -> Value {
-    let key = Jwk::from_encoding_key(&signing_key(pem), Algorithm::RS256).unwrap();
-    let mut key = serde_json::to_value(key).unwrap();
-    key["kid"] = id.into();
-    key["use"] = "sig".into();
-    key
-}
-
-pub(crate) fn key_set(keys: &[Value]) -> Reply {
-    let control = "public, max-age=3600, must-revalidate, no-transform";
-    Reply::json(&json!({ "keys": keys })).with("Cache-Control", control)
-}
-
-/// A JWT with this header and these claims, signed by key one with RS256.
-pub(crate) fn token(header: &Value, claims: &Value) -> String {
-    token_signed_by(header, claims, &signing_key(KEY_ONE), Algorithm::RS256)
-}
-
-pub(crate) fn token_signed_by(
-    header: &Value,
-    claims: &Value,
-    key: &EncodingKey,
-    algorithm: Algorithm,
-) -> String {
-    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let message = format!("{}.{}", part(header), part(claims));
-    let signature = crypto::sign(message.as_bytes(), key, algorithm).unwrap();
-    format!("{message}.{signature}")
 }

@@ -318,7 +318,12 @@ impl TestBroker {
 
     /// Completes a legacy login, and returns its access token.
     pub(crate) async fn access_token(&self) -> String {
-        let response = self.token(&self.code().await).await;
+        self.redeem(&self.code().await).await
+    }
+
+    /// Redeems a code, and returns its access token.
+    pub(crate) async fn redeem(&self, code: &str) -> String {
+        let response = self.token(code).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.json()["access_token"].as_str().unwrap().to_owned()
     }
@@ -355,8 +360,19 @@ impl TestBroker {
 
     /// Sends a request of these parts, byte for byte. Each header ends its line.
     pub(crate) async fn send_raw(&self, method: &str, target: &str, headers: &str) -> Response {
+        self.send_raw_body(method, target, headers, "").await
+    }
+
+    /// The same with a body, whose length or transfer coding is in a header.
+    pub(crate) async fn send_raw_body(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &str,
+        body: &str,
+    ) -> Response {
         let start = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
-        self.send_bytes(format!("{start}{headers}\r\n")).await
+        self.send_bytes(format!("{start}{headers}\r\n{body}")).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! The broker as a client of Google and GitHub: its calls, and its handling of any
-//! response. The providers here are servers on raw sockets. Ada signs in at both, unless a
-//! test sets another reply.
+//! response. The providers here are servers on raw sockets, of which Google has its documents,
+//! keys and tokens. Ada signs in at both, unless a test sets another reply.
 //!
 //! `b05_…` is the fifth check of this side in the threat catalogue; `e2e/THREATS.md`
 //! lists the tests of each check.
@@ -15,19 +15,26 @@ mod users;
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Provider::{self, GitHub, Google};
+use jsonwebtoken::jwk::Jwk;
+use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 use testkit::http::Response;
 
-use crate::fake_provider::{
-    ACCESS_TOKEN, DISCOVERY, FakeProvider, Reply, TOKEN, google_config, token,
-};
+use crate::fake_provider::{ACCESS_TOKEN, FakeProvider, Reply, TOKEN, google_config};
 use crate::test_broker::{
     Browser, CALLBACK, TestBroker, authorize_with, parameter, query_with, session_body, state, with,
 };
+
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+const KEYS: &str = "/certs";
+const KEY_ONE: &str = include_str!("keys/one.pem");
+const KEY_TWO: &str = include_str!("keys/two.pem");
 
 struct FakeProviders {
     broker: TestBroker,
@@ -52,7 +59,7 @@ impl FakeProviders {
     }
 
     async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let google = FakeProvider::start_google().await;
+        let google = start_google().await;
         let broker = TestBroker::start_on(clock, |config| {
             config.upstream.google = Some(google_config(&google.url()));
             change(config);
@@ -174,6 +181,10 @@ fn failed_with(error: &str) -> LoginResult {
     Err(error.to_owned())
 }
 
+fn server_error() -> Reply {
+    Reply::of(503, "text/html", "<h1>Service unavailable</h1>")
+}
+
 /// The callback URL of a legacy login that failed.
 fn legacy_error(error: &str) -> String {
     format!("{CALLBACK}?error={error}&state={}", state())
@@ -272,4 +283,59 @@ fn adas_claims(login: &StartedLogin<'_>) -> Value {
         "iat": now,
         "exp": now + 3600,
     })
+}
+
+/// Starts a Google that publishes one key. A login sets its token.
+async fn start_google() -> FakeProvider {
+    let google = FakeProvider::start().await;
+    google.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
+    google.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE)]));
+    google
+}
+
+fn discovery_document(url: &str) -> Value {
+    json!({
+        "issuer": url,
+        "authorization_endpoint": format!("{url}/o/oauth2/v2/auth"),
+        "token_endpoint": format!("{url}{TOKEN}"),
+        "userinfo_endpoint": format!("{url}/userinfo"),
+        "revocation_endpoint": format!("{url}/revoke"),
+        "jwks_uri": format!("{url}{KEYS}"),
+        "authorization_response_iss_parameter_supported": true,
+    })
+}
+
+fn signing_key(pem: &str) -> EncodingKey {
+    EncodingKey::from_rsa_pem(pem.as_bytes()).unwrap()
+}
+
+/// The public half of a key, as Google publishes it.
+fn jwk(id: &str, pem: &str) -> Value {
+    let key = Jwk::from_encoding_key(&signing_key(pem), Algorithm::RS256).unwrap();
+    let mut key = serde_json::to_value(key).unwrap();
+    key["kid"] = id.into();
+    key["use"] = "sig".into();
+    key
+}
+
+fn key_set(keys: &[Value]) -> Reply {
+    let control = "public, max-age=3600, must-revalidate, no-transform";
+    Reply::json(&json!({ "keys": keys })).with("Cache-Control", control)
+}
+
+/// A JWT with this header and these claims, signed by key one with RS256.
+fn token(header: &Value, claims: &Value) -> String {
+    token_signed_by(header, claims, &signing_key(KEY_ONE), Algorithm::RS256)
+}
+
+fn token_signed_by(
+    header: &Value,
+    claims: &Value,
+    key: &EncodingKey,
+    algorithm: Algorithm,
+) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let message = format!("{}.{}", part(header), part(claims));
+    let signature = crypto::sign(message.as_bytes(), key, algorithm).unwrap();
+    format!("{message}.{signature}")
 }

@@ -11,71 +11,24 @@ use crate::test_broker::{
     state, token_body,
 };
 
-// Threats: A45.
-#[tokio::test]
-async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider_in_legacy().await;
-    let returned = browser.get(&back).await;
-    let code = parameter(returned.location().unwrap(), "code").unwrap();
-    assert_eq!(code.len(), 43);
-    returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
-}
-
 // Threats: X1, V4, M1, B1, CVE-2026-7507, CVE-2025-14546, CVE-2025-65107, V2, CVE-2022-39222.
+// Threats: CVE-2025-68481, CVE-2025-68158.
 #[tokio::test]
-async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider(1).await;
-    let page = broker.browser().get(&back).await;
-    page.is_refusal_page(400, "upstream_login.own_browser");
-    assert_eq!(broker.calls_upstream(), 0);
-    broker.has_status(1, "pending").await;
-    browser.get(&back).await.redirects_to(CALLBACK);
-    broker.has_status(1, "succeeded").await;
-}
-
-// Threats: B1, CVE-2026-7571.
-#[tokio::test]
-async fn a_tampered_cookie_is_refused() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider_in_legacy().await;
-    let (name, value) = browser.cookies().pop_first().unwrap();
-    let other = |is_a| if is_a { 'B' } else { 'A' };
-    let (first, last) = (other(value.starts_with('A')), other(value.ends_with('A')));
-    for (name, value) in [
-        (&*name, &*format!("{first}{}", &value[1..])),
-        (&name, &format!("{}{last}", &value[..value.len() - 1])),
-        (&name, &value[..value.len() - 4]),
-        (&name, ""),
-        (&name, "%"),
-        ("fsi_trip_other", &value),
-        ("other", &value),
-    ] {
-        let forger = broker.browser();
-        forger.add_cookie(name, value);
-        let page = forger.get(&back).await;
-        page.is_refusal_page(400, "upstream_login.own_browser");
-    }
-    assert_eq!(broker.calls_upstream(), 0);
-    assert_eq!(browser.get(&back).await.status, 303);
-}
-
-// Threats: B1, CVE-2025-68481, CVE-2025-68158.
-#[tokio::test]
-async fn the_state_of_another_browsers_upstream_login_is_refused() {
+async fn a_callback_without_the_cookie_of_its_own_state_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     let (victim, own) = broker.at_provider_in_legacy().await;
     let (_, attackers) = broker.at_provider_in_legacy().await;
     let (_, state) = own.split_once('&').unwrap();
-    for back in [
-        &*attackers,
-        "/callback/github?code=a",
-        "/callback/github?code=a&state=",
-        "/callback/github?code=a&state=x&state=x",
-        &format!("{own}&{state}"),
+    let stranger = broker.browser();
+    for (browser, back) in [
+        (&stranger, &*own),
+        (&victim, &attackers),
+        (&victim, "/callback/github?code=a"),
+        (&victim, "/callback/github?code=a&state="),
+        (&victim, "/callback/github?code=a&state=x&state=x"),
+        (&victim, &format!("{own}&{state}")),
     ] {
-        let page = victim.get(back).await;
+        let page = browser.get(back).await;
         page.is_refusal_page(400, "upstream_login.own_browser");
     }
     assert_eq!(broker.calls_upstream(), 0);
@@ -84,12 +37,15 @@ async fn the_state_of_another_browsers_upstream_login_is_refused() {
 
 // Threats: B30.
 #[tokio::test]
-async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
+async fn a_callback_that_was_withdrawn_gets_no_browser_and_serves_no_backend() {
     let broker = TestBroker::start().await;
     let expired = broker.session(1).await;
     broker.advance_ms(600_000);
     let pending = broker.session(2).await;
     let (browser, back) = broker.at_provider(3).await;
+    broker.sign_in(4).await;
+    let code = broker.code().await;
+    let (calls, rule) = (broker.calls_upstream(), "redirect_uri.registered");
     broker.set_adas_callbacks(&["https://app.example/moved"]);
     for page in [
         browser.get(&back).await,
@@ -99,30 +55,19 @@ async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
         browser.press(&format!("{expired}/cancel")).await,
         browser.press(&format!("{expired}/continue")).await,
     ] {
-        page.is_refusal_page(400, "redirect_uri.registered");
+        page.is_refusal_page(400, rule);
     }
-    assert_eq!(broker.calls_upstream(), 0);
-    broker.set_adas_callbacks(&[CALLBACK]);
-    browser.get(&back).await.redirects_to(CALLBACK);
-}
-
-#[tokio::test]
-async fn a_callback_that_was_withdrawn_starts_reads_and_redeems_nothing() {
-    let broker = TestBroker::start().await;
-    broker.sign_in(1).await;
-    let code = broker.code().await;
-    broker.set_adas_callbacks(&["https://app.example/moved"]);
     for (path, body) in [
-        ("/v1/login/session", session_body(2)),
-        ("/v1/login/result", result_body(1)),
+        ("/v1/login/session", session_body(5)),
+        ("/v1/login/result", result_body(4)),
         ("/v1/token", token_body(&code)),
     ] {
-        broker
-            .refuses(path, &body, 400, "redirect_uri.registered")
-            .await;
+        broker.refuses(path, &body, 400, rule).await;
     }
+    assert_eq!(broker.calls_upstream(), calls);
     broker.set_adas_callbacks(&[CALLBACK]);
-    broker.has_status(1, "succeeded").await;
+    browser.get(&back).await.redirects_to(CALLBACK);
+    broker.has_status(4, "succeeded").await;
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
@@ -168,25 +113,18 @@ async fn assert_nothing_is_consumed(broker: &TestBroker) {
 // Threats: W1.
 #[tokio::test]
 async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_consumed() {
-    for guard in [RelayGuard::Auto, RelayGuard::Always] {
+    for (guard, button, outcome) in [
+        (RelayGuard::Auto, "cancel", "failed"),
+        (RelayGuard::Always, "continue", "succeeded"),
+    ] {
         let broker = with_guard(guard).await;
         let (attacker, back) = attack(&broker).await;
-        let page = victim_of(&attacker, &broker).get(&back).await;
+        let victim = victim_of(&attacker, &broker);
+        let page = victim.get(&back).await;
         is_confirmation_page(&page);
         assert!(page.text().contains("looked different"), "{page:?}");
         assert_eq!(broker.last_rule(), Some("upstream_login.same_traits"));
         assert_nothing_is_consumed(&broker).await;
-    }
-}
-
-// Threats: W1.
-#[tokio::test]
-async fn the_buttons_end_or_complete_the_login_of_a_planted_cookie() {
-    for (button, outcome) in [("cancel", "failed"), ("continue", "succeeded")] {
-        let broker = with_guard(RelayGuard::Always).await;
-        let (attacker, back) = attack(&broker).await;
-        let victim = victim_of(&attacker, &broker);
-        is_confirmation_page(&victim.get(&back).await);
         let foreign = [("Origin", "https://evil.example")];
         let pressed = broker.send(Method::POST, &back, &foreign).await;
         pressed.is_refusal(403);

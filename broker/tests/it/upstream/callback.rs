@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
-use super::{FakeProviders, legacy_error};
-use crate::fake_provider::{ACCESS_TOKEN, DISCOVERY, EMAILS, KEYS, OUR_SECRET, Reply, TOKEN, USER};
-use crate::test_broker::{CALLBACK, authorize_path, parameter};
+use super::{DISCOVERY, FakeProviders, KEYS, legacy_error};
+use crate::fake_provider::{ACCESS_TOKEN, EMAILS, OUR_SECRET, Reply, TOKEN, USER};
+use crate::test_broker::CALLBACK;
 
 // Threats: A11.
 #[tokio::test]
@@ -55,7 +55,8 @@ async fn b03_b08_both_providers_get_the_verifier_of_their_own_challenge_and_the_
 #[tokio::test]
 async fn b05_an_issuer_is_compared_exactly_with_a_code_and_with_an_error() {
     let providers = FakeProviders::start().await;
-    let [google, github] = [&providers.google, &providers.github].map(super::FakeProvider::url);
+    let [google, github] =
+        [&providers.google, &providers.github].map(crate::fake_provider::FakeProvider::url);
     let github = format!("{github}/login/oauth");
     for (provider, right, other) in [(Google, &google, &github), (GitHub, &github, &google)] {
         for iss in [
@@ -229,25 +230,4 @@ async fn b27_a_providers_token_is_sent_back_to_it_alone_our_secret_to_token_endp
         assert!(!format!("{call:?}").contains(ACCESS_TOKEN));
     }
     assert!(!format!("{:?}", providers.broker.events()).contains(ACCESS_TOKEN));
-}
-
-#[tokio::test]
-async fn b28_two_logins_in_one_browser_end_in_either_order() {
-    let providers = FakeProviders::start().await;
-    let browser = providers.broker.browser();
-    let mut callbacks = Vec::new();
-    for provider in [GitHub, Google, GitHub] {
-        let path = authorize_path().replace("github", provider.as_str());
-        let login = browser.get(&path).await;
-        let state = parameter(login.location().unwrap(), "state").unwrap();
-        callbacks.push(format!(
-            "/callback/{provider}?error=access_denied&state={state}"
-        ));
-    }
-    for callback in [&callbacks[1], &callbacks[2], &callbacks[0]] {
-        browser
-            .get(callback)
-            .await
-            .redirects_to(&legacy_error("access_denied"));
-    }
 }

@@ -13,10 +13,12 @@ use contract::Provider::{self, GitHub, Google};
 use rocket::futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{FakeProviders, StartedLogin, adas_claims, failed_with, legacy_error};
+use super::{
+    DISCOVERY, FakeProviders, KEYS, StartedLogin, adas_claims, discovery_document, failed_with,
+    legacy_error, token,
+};
 use crate::fake_provider::{
-    CERTIFICATE, CERTIFICATE_KEY, DISCOVERY, EMAILS, FakeProvider, KEYS, Reply, TOKEN, USER,
-    discovery_document, github_config, token,
+    CERTIFICATE, CERTIFICATE_KEY, EMAILS, FakeProvider, Reply, TOKEN, USER, github_config,
 };
 use crate::installation::Scratch;
 use crate::test_broker::CALLBACK;

@@ -5,11 +5,11 @@ use contract::Provider::Google;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
-use super::{FakeProviders, StartedLogin, adas_claims};
-use crate::fake_provider::{
-    ACCESS_TOKEN, CERTIFICATE_KEY, FakeProvider, KEY_ONE, KEY_TWO, jwk, key_set, signing_key,
-    token, token_signed_by,
+use super::{
+    FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, jwk, key_set, signing_key, token,
+    token_signed_by,
 };
+use crate::fake_provider::{ACCESS_TOKEN, CERTIFICATE_KEY, FakeProvider};
 
 fn right_header() -> Value {
     json!({ "alg": "RS256", "kid": "one", "typ": "JWT" })

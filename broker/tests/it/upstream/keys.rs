@@ -4,16 +4,12 @@
 use contract::Provider::Google;
 use serde_json::json;
 
-use super::{FakeProviders, LegacyResult, StartedLogin, adas_claims};
-use crate::fake_provider::{
-    DISCOVERY, KEY_ONE, KEY_TWO, KEYS, Reply, TOKEN, discovery_document, jwk, key_set, signing_key,
-    token, token_signed_by,
+use super::{
+    DISCOVERY, FakeProviders, KEY_ONE, KEY_TWO, KEYS, LegacyResult, StartedLogin, adas_claims,
+    discovery_document, jwk, key_set, server_error, signing_key, token, token_signed_by,
 };
+use crate::fake_provider::{Reply, TOKEN};
 use crate::test_broker::all;
-
-fn server_error() -> Reply {
-    Reply::of(503, "text/html", "<h1>Service unavailable</h1>")
-}
 
 /// An ID token that names the key `id`.
 fn token_by(id: &str) -> impl Fn(&StartedLogin<'_>) -> String {
@@ -143,44 +139,36 @@ async fn b17_a_hundred_unknown_keys_share_one_search_that_fails() {
     assert_eq!(fetches(&providers), 2, "the first, and one search");
 }
 
-/// Checks that sign-ins by the cached documents complete while one waits for a reply at
-/// `path`, with a token by the key `id`.
-async fn check_others_pass(path: &str, id: &str, departs_at_ms: u64, returns_after_ms: u64) {
-    let providers = FakeProviders::start_with_fixed_clock().await;
-    assert!(log_in_by(&providers, "one").await.is_ok());
-    providers.broker.advance_ms(departs_at_ms);
-    let waiting = providers.start_login(Google, 2).await;
-    waiting.google_returns_token(&token_by(id)(&waiting));
-    providers.broker.advance_ms(returns_after_ms);
-    let fetches = providers.google.calls_to(path).len();
-    providers.google.set_reply(path, Reply::Silence);
-    let others = async {
-        providers.google.wait_for_calls(path, fetches + 1).await;
-        for _ in 0..5 {
-            assert!(log_in_by(&providers, "one").await.is_ok());
-        }
-        assert_eq!(providers.google.hang_ups(), 0, "it is still being fetched");
-    };
-    tokio::select! {
-        _ = waiting.return_with("code=a-code") => panic!("the others waited for it"),
-        () = others => {}
-    }
-}
-
+/// The search for an unknown key, a newer discovery document, and newer keys.
 // Threats: B17.
 #[tokio::test]
-async fn a_cached_key_never_waits_for_a_search_that_hangs() {
-    check_others_pass(KEYS, "two", 0, 0).await;
-}
-
-#[tokio::test]
-async fn an_old_discovery_serves_while_one_sign_in_fetches_a_newer_one() {
-    check_others_pass(DISCOVERY, "one", 0, 61_000).await;
-}
-
-#[tokio::test]
-async fn old_keys_serve_while_one_sign_in_fetches_newer_ones() {
-    check_others_pass(KEYS, "one", 3_580_000, 61_000).await;
+async fn cached_documents_serve_all_others_while_one_sign_in_waits_for_newer_ones() {
+    for (path, id, departs_at_ms, returns_after_ms) in [
+        (KEYS, "two", 0, 0),
+        (DISCOVERY, "one", 0, 61_000),
+        (KEYS, "one", 3_580_000, 61_000),
+    ] {
+        let providers = FakeProviders::start_with_fixed_clock().await;
+        assert!(log_in_by(&providers, "one").await.is_ok());
+        providers.broker.advance_ms(departs_at_ms);
+        let waiting = providers.start_login(Google, 2).await;
+        waiting.google_returns_token(&token_by(id)(&waiting));
+        providers.broker.advance_ms(returns_after_ms);
+        let fetches = providers.google.calls_to(path).len();
+        providers.google.set_reply(path, Reply::Silence);
+        let others = async {
+            providers.google.wait_for_calls(path, fetches + 1).await;
+            for _ in 0..5 {
+                let other = log_in_by(&providers, "one").await;
+                assert!(other.is_ok(), "{path}, {id}");
+            }
+            assert_eq!(providers.google.hang_ups(), 0, "it is still being fetched");
+        };
+        tokio::select! {
+            _ = waiting.return_with("code=a-code") => panic!("others wait: {path}, {id}"),
+            () = others => {}
+        }
+    }
 }
 
 #[tokio::test]

@@ -8,10 +8,9 @@ use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::futures::future::join_all;
 
-use super::{FakeProviders, failed_with};
+use super::{DISCOVERY, FakeProviders, KEYS, discovery_document, failed_with, server_error};
 use crate::fake_provider::{
-    DISCOVERY, EMAILS, ENDLESS_BYTES, FakeProvider, KEYS, Reply, TOKEN, USER, adas_github_user,
-    discovery_document, github_token,
+    EMAILS, ENDLESS_BYTES, FakeProvider, Reply, TOKEN, USER, adas_github_user, github_token,
 };
 use crate::test_broker::CALLBACK;
 
@@ -212,10 +211,6 @@ async fn b21_a_later_discovery_document_of_another_issuer_ends_logins_too() {
     let login = providers.start_login(Google, 2).await;
     login.redirect.redirects_to(CALLBACK);
     assert_eq!(providers.result(2).await, failed_with(UNAVAILABLE));
-}
-
-fn server_error() -> Reply {
-    Reply::of(500, "text/html", "<h1>Unicorn</h1>")
 }
 
 // Threats: B18.

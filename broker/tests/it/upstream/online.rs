@@ -6,10 +6,8 @@ use contract::Provider::{GitHub, Google};
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
-use crate::fake_provider::{
-    DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, TOKEN, discovery_document,
-    jwk, key_set,
-};
+use super::{DISCOVERY, KEY_ONE, KEY_TWO, KEYS, discovery_document, jwk, key_set, start_google};
+use crate::fake_provider::{FakeProvider, OUR_SECRET, Reply, TOKEN};
 use crate::installation::{Installation, Scratch};
 use crate::process::{BrokerCommand, CommandOutput};
 use crate::test_broker::{authorize_path, parameter};
@@ -50,10 +48,7 @@ fn failed(output: &CommandOutput, text: &str) {
 }
 
 async fn working_providers() -> (FakeProvider, FakeProvider) {
-    let (google, github) = (
-        FakeProvider::start_google().await,
-        FakeProvider::start().await,
-    );
+    let (google, github) = (start_google().await, FakeProvider::start().await);
     google.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)]));
     (google, github)
 }
@@ -145,10 +140,7 @@ const REFUSING: [u16; 8] = [200, 400, 401, 403, 404, 422, 429, 503];
 
 #[tokio::test]
 async fn wrong_client_credentials_are_an_error_in_the_log_without_a_secret() {
-    let (google, github) = (
-        FakeProvider::start_google().await,
-        FakeProvider::start().await,
-    );
+    let (google, github) = (start_google().await, FakeProvider::start().await);
     let installation = Installation::new();
     let broker = installation.serve_with(&[
         ("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "us"),
