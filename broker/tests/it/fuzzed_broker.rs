@@ -13,7 +13,6 @@ use broker::audit::{Event, Party};
 use broker::clock::Clock;
 use broker::model::UnixMs;
 use broker::model::grant::NewGrant;
-use broker::model::upstream_login::{Seed, UpstreamLogin};
 use broker::store::fail_points::FailPoints;
 use broker::{Broker, Dependencies};
 use contract::{CodeVerifier, HandoffCode, Profile, Provider, Subject};
@@ -27,7 +26,7 @@ use testkit::http::Response;
 use testkit::server::runtime;
 use url::Url;
 
-use crate::storage::{SharedStore, open_at};
+use crate::storage::test_store::{SharedStore, open_at, upstream_login};
 use crate::test_broker::{
     ADA_SECRET, BASE, CALLBACK, LOCAL_CALLBACK, ada, authorize_query, authorize_with, config,
     parameter, recorded, session_body, token_body, verifier, with,
@@ -147,21 +146,13 @@ impl FuzzedBroker {
     pub(crate) fn token(&self) -> String {
         let (code, now) = (fresh::secret(), self.clock.now());
         let challenge = verifier().parse::<CodeVerifier>().unwrap().challenge();
-        let upstream_login = UpstreamLogin::for_authorization(
-            Seed::from_random([7; 32]),
-            &CLIENT.parse().unwrap(),
-            &CALLBACK.parse().unwrap(),
-            Provider::GitHub,
-            (fresh::secret().parse().unwrap(), challenge.clone()),
-            now,
-        );
         let user = Profile {
             subject: Subject::of(Provider::GitHub, USER),
             provider_subject: USER.to_owned(),
             ..ada()
         };
         let digest = code.parse::<HandoffCode>().unwrap().digest();
-        let grant = NewGrant::of(&upstream_login, &challenge, user, digest, now);
+        let grant = NewGrant::of(&upstream_login(7, now), &challenge, user, digest, now);
         runtime().block_on(self.store.issue(grant)).unwrap();
         let token = self.granted("/v1/token", &token_body(&code), "access_token");
         self.issued(token)

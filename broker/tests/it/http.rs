@@ -11,8 +11,6 @@ mod legacy_flow;
 mod limits;
 mod overload;
 mod paths;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod relay_guard;
 mod rules;
 mod secrets_at_rest;

@@ -24,6 +24,8 @@ mod fuzz;
 mod audit;
 mod config;
 mod interruptions;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod program;
 mod store_failures;
 mod tls;

@@ -6,27 +6,15 @@
 use std::collections::HashSet;
 
 use broker::model::grant::{Grant, Redemption};
-use broker::model::login_session::{
-    BrowserBinding, Handle, LoginSession, NotAdmitted, SessionStatus,
-};
+use broker::model::login_session::{Handle, LoginSession, NotAdmitted, SessionStatus};
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
 use broker::random::bytes32;
-use contract::{ClientId, CodeVerifier, Digest, Provider, RedirectUri, Rule, SessionKey, State};
+use contract::{Digest, Provider, Rule, SessionKey, State};
+
+use crate::storage::test_store::{CALLBACK, binding, callback, project, upstream_login, verifier};
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
-
-fn client(text: &str) -> ClientId {
-    text.parse().unwrap()
-}
-
-fn callback(path: &str) -> RedirectUri {
-    format!("https://app.example/{path}").parse().unwrap()
-}
-
-fn binding(n: u8) -> BrowserBinding {
-    BrowserBinding(Digest::of(&[n]))
-}
 
 #[test]
 fn time_is_added_without_overflow_and_rounded_down_to_seconds_and_an_end_is_exclusive() {
@@ -55,8 +43,8 @@ fn a_login_id_is_12_characters_that_are_no_part_of_the_secret_or_its_digest() {
 fn session(status: SessionStatus) -> LoginSession {
     LoginSession {
         login: LoginId::kept("abc".to_owned()),
-        project: client("prj_ada"),
-        redirect_uri: callback("cb"),
+        project: project("ada"),
+        redirect_uri: callback(CALLBACK),
         provider: Provider::Google,
         ends: NOW.plus_ms(600_000),
         known_until: NOW.plus_ms(1_200_000),
@@ -68,8 +56,8 @@ fn session(status: SessionStatus) -> LoginSession {
 fn a_session_admits_its_own_browser_while_it_is_pending_and_sends_others_back_afterwards() {
     use SessionStatus::{Bound, Completed, Consumed, Erased, Unbound};
     let over = NotAdmitted::Over {
-        project: client("prj_ada"),
-        redirect_uri: callback("cb"),
+        project: project("ada"),
+        redirect_uri: callback(CALLBACK),
     };
     for (status, ms, is_admitted, rejected) in [
         (Unbound, 599_999, true, &NotAdmitted::OtherBrowser),
@@ -90,24 +78,23 @@ fn a_session_admits_its_own_browser_while_it_is_pending_and_sends_others_back_af
 
 #[test]
 fn a_refused_redemption_names_the_first_rule_that_it_broke() {
-    let challenge = |n: u8| CodeVerifier::from_random(&[n; 32]).challenge();
     let grant = Grant {
         login: LoginId::kept("abc".to_owned()),
-        project: client("prj_ada"),
+        project: project("ada"),
         callback: Digest::of(b"callback"),
-        challenge: challenge(1),
+        challenge: verifier(1).challenge(),
     };
-    for (project, callback, verifier, expected) in [
-        ("prj_bob", "other", 2, Rule::CodeClient),
-        ("prj_ada", "other", 2, Rule::CodeCallback),
-        ("prj_ada", "callback", 2, Rule::CodeVerifier),
-        ("prj_ada", "callback", 1, Rule::CodeExpiry),
+    for (name, callback, n, expected) in [
+        ("bob", "other", 2, Rule::CodeClient),
+        ("ada", "other", 2, Rule::CodeCallback),
+        ("ada", "callback", 2, Rule::CodeVerifier),
+        ("ada", "callback", 1, Rule::CodeExpiry),
     ] {
         let redemption = Redemption {
             code: Digest::of(b"code"),
-            project: client(project),
+            project: project(name),
             callback: Digest::of(callback.as_bytes()),
-            challenge: challenge(verifier),
+            challenge: verifier(n).challenge(),
             token: Digest::of(b"token"),
             token_ends: NOW,
             known_until: NOW,
@@ -116,30 +103,10 @@ fn a_refused_redemption_names_the_first_rule_that_it_broke() {
     }
 }
 
-fn upstream_login(seed: u8, purpose: Purpose) -> UpstreamLogin {
-    UpstreamLogin {
-        seed: Seed::from_random([seed; 32]),
-        login: LoginId::kept("abc".to_owned()),
-        provider: Provider::Google,
-        project: client("prj_ada"),
-        callback: Digest::of(b"callback"),
-        ends: NOW.plus_ms(600_000),
-        purpose,
-    }
-}
-
-fn legacy(seed: u8) -> UpstreamLogin {
-    let purpose = Purpose::Legacy {
-        state: State::from_random(&[1; 32]),
-        challenge: CodeVerifier::from_random(&[1; 32]).challenge(),
-    };
-    upstream_login(seed, purpose)
-}
-
 #[test]
 fn the_values_derived_from_a_seed_are_distinct_and_always_the_same() {
     let derived = |seed: u8| {
-        let upstream_login = legacy(seed);
+        let upstream_login = upstream_login(seed, NOW);
         [
             upstream_login.id().to_text(),
             upstream_login.upstream_state().to_text(),
@@ -157,7 +124,7 @@ fn the_values_derived_from_a_seed_are_distinct_and_always_the_same() {
 // Threats: A13.
 #[test]
 fn an_upstream_state_is_matched_by_its_own_text_alone() {
-    let state = legacy(7).upstream_state();
+    let state = upstream_login(7, NOW).upstream_state();
     let text = state.to_text();
     assert!(state.matches(&text));
     for at in 0..text.len() {
@@ -176,11 +143,14 @@ fn an_upstream_login_names_the_browser_of_its_own_login_alone() {
         handle: Digest::of(b"own"),
         browser: binding(1),
     };
-    let clean = upstream_login(7, purpose);
+    let clean = UpstreamLogin {
+        purpose,
+        ..upstream_login(7, NOW)
+    };
     let own = Digest::of(b"own");
     assert_eq!(clean.browser_of(&own), Some(binding(1)));
     assert_eq!(clean.browser_of(&Digest::of(b"other")), None);
-    assert_eq!(legacy(7).browser_of(&own), None);
+    assert_eq!(upstream_login(7, NOW).browser_of(&own), None);
 }
 
 #[test]
@@ -191,7 +161,7 @@ fn a_handle_and_a_seed_are_redacted() {
         format!("{:?}", Seed::from_random([7; 32])),
         "Seed([redacted])"
     );
-    let state = legacy(7).upstream_state();
+    let state = upstream_login(7, NOW).upstream_state();
     assert!(!format!("{state:?}").contains(&state.to_text()));
 }
 

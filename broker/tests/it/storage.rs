@@ -1,6 +1,7 @@
 //! The promises of a store, the same for every engine.
 //!
-//! The suite is a list of functions of a [`TestStore`], which has an empty database. An
+//! The suite is a list of functions of a [`TestStore`](test_store::TestStore), which has an
+//! empty database. An
 //! engine that is to pass it implements [`Engine`](test_store::Engine) and adds one line
 //! to the end of this file. A function that is missing from the list is dead code, which
 //! the compiler reports.
@@ -12,15 +13,9 @@ pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
 mod postgres_tls;
 mod races;
-mod results;
 mod sqlite;
 mod sweeping;
-mod test_store;
-
-#[cfg(feature = "postgres")]
-pub(crate) use test_store::Engine;
-use test_store::TestStore;
-pub(crate) use test_store::{SharedStore, open_at};
+pub(crate) mod test_store;
 
 macro_rules! suite {
     ($engine:expr) => {
@@ -38,8 +33,6 @@ macro_rules! suite {
                 a_login_is_completed_once_by_its_first_outcome
                 a_login_can_be_completed_until_its_600_seconds_are_over
                 two_logins_do_not_affect_each_other
-            }
-            results {
                 a_pending_read_does_not_consume_the_login
                 a_pending_login_expires
                 a_profile_is_read_once_and_leaves_its_row
@@ -100,7 +93,7 @@ macro_rules! suite {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
                 async fn $name() {
-                    let store = super::super::TestStore::on($engine).await;
+                    let store = super::super::test_store::TestStore::on($engine);
                     super::super::$area::$name(store).await;
                 }
             )+
@@ -115,10 +108,10 @@ mod on_sqlite {
 
 #[cfg(feature = "postgres")]
 mod on_postgres {
-    suite! { crate::storage::postgres::Schema::new() }
+    suite! { crate::storage::postgres::Schema::new().await }
 }
 
 #[cfg(feature = "postgres")]
 mod on_pgbouncer {
-    suite! { crate::storage::postgres::Pooled::new() }
+    suite! { crate::storage::postgres::pooled().await }
 }

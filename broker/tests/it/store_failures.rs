@@ -8,8 +8,6 @@
 //! of files: it needs no privileges, applies to the database and its log, and brings a signal
 //! that would end the process.
 
-#[cfg(feature = "postgres")]
-mod postgres;
 mod power_cut;
 
 use std::fs;

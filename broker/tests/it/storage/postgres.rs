@@ -4,8 +4,8 @@
 //! only one may take at a time, and a server that is killed. Needs PostgreSQL's programs and
 //! pgbouncer; `just test` installs them.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use broker::store::Store;
@@ -21,20 +21,18 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
 });
 
+/// A name that no other test has.
+fn fresh_name() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// The schema of one test.
-#[derive(Clone)]
-pub(crate) struct Schema(Arc<String>);
+pub(crate) struct Schema(String);
 
 impl Schema {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        Self(Arc::new(name))
-    }
-
-    /// A schema that exists already.
-    pub(crate) async fn created() -> Self {
-        let schema = Self::new();
+    pub(crate) async fn new() -> Self {
+        let schema = Self(fresh_name());
         schema.execute(&format!("CREATE SCHEMA {}", schema.0)).await;
         schema
     }
@@ -42,7 +40,7 @@ impl Schema {
     /// A schema that belongs to a role of the same name, which signs in by this
     /// password.
     pub(crate) async fn with_password(password: &str) -> Self {
-        let schema = Self::new();
+        let schema = Self(fresh_name());
         let name = &schema.0;
         let group = testkit::postgres::PASSWORD_GROUP;
         schema
@@ -75,10 +73,6 @@ impl Schema {
         &self.0
     }
 
-    pub(crate) fn url(&self) -> String {
-        SERVER.url_of_schema(&self.0)
-    }
-
     /// Another database of the same server.
     pub(crate) fn url_of_database(&self, database: &str) -> String {
         SERVER.url(database)
@@ -107,10 +101,8 @@ async fn count(client: &Client, select: &str) -> i64 {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn url(&self) -> String {
-        self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
-            .await;
-        Self::url(self)
+    fn url(&self) -> String {
+        SERVER.url_of_schema(&self.0)
     }
 
     async fn count(&self, select: &str) -> i64 {
@@ -131,35 +123,32 @@ static POOLED: LazyLock<(Server, Bouncer)> = LazyLock::new(|| {
     (server, bouncer)
 });
 
-/// The database of one test.
-pub(crate) struct Pooled(String);
-
-impl Pooled {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        Self(format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed)))
-    }
-
-    /// A session past the pooler.
-    async fn client(database: &str) -> Client {
-        let (server, _) = &*POOLED;
-        connect(&server.url(database)).await
-    }
+/// A whole database: its address for a broker, and the one past a pooler.
+pub(crate) struct Database {
+    url: String,
+    direct: String,
 }
 
 #[async_trait]
-impl Engine for Pooled {
-    async fn url(&self) -> String {
-        let client = Self::client("postgres").await;
-        let create = format!("CREATE DATABASE {}", self.0);
-        // The second broker of a test finds it.
-        let _ = client.batch_execute(&create).await;
-        let (_, bouncer) = &*POOLED;
-        format!("{}?pool_mode=transaction", bouncer.url(&self.0))
+impl Engine for Database {
+    fn url(&self) -> String {
+        self.url.clone()
     }
 
     async fn count(&self, select: &str) -> i64 {
-        count(&Self::client(&self.0).await, select).await
+        count(&connect(&self.direct).await, select).await
+    }
+}
+
+/// The database of one test behind the pooler.
+pub(crate) async fn pooled() -> Database {
+    let ((server, bouncer), name) = (&*POOLED, fresh_name());
+    let client = connect(&server.url("postgres")).await;
+    let create = format!("CREATE DATABASE {name}");
+    client.batch_execute(&create).await.unwrap();
+    Database {
+        url: format!("{}?pool_mode=transaction", bouncer.url(&name)),
+        direct: server.url(&name),
     }
 }
 
@@ -173,27 +162,31 @@ async fn refusal(setting: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_pooler_that_refuses_the_settings_is_named_with_the_way_out() {
-    let error = refusal("").await;
-    assert!(error.contains("unsupported startup parameter"), "{error}");
-    assert!(error.contains("pool_mode=transaction"), "{error}");
-}
-
-#[tokio::test]
-async fn a_pooler_that_ignores_the_settings_is_noticed() {
-    let error = refusal("ignore_startup_parameters = options").await;
-    assert!(error.contains("synchronous_commit=on"), "{error}");
-    assert!(error.contains("pool_mode=transaction"), "{error}");
+async fn a_pooler_that_refuses_or_ignores_the_settings_is_named_with_the_way_out() {
+    for (setting, reason) in [
+        ("", "unsupported startup parameter"),
+        (
+            "ignore_startup_parameters = options",
+            "synchronous_commit=on",
+        ),
+    ] {
+        let error = refusal(setting).await;
+        assert!(error.contains(reason), "{setting:?}: {error}");
+        assert!(
+            error.contains("pool_mode=transaction"),
+            "{setting:?}: {error}"
+        );
+    }
 }
 
 // Threats: L3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn while_one_broker_sweeps_another_deletes_nothing() {
-    let store = TestStore::on(Schema::new()).await;
+    let store = TestStore::on(Schema::new().await);
     store.open(1).await;
     store.at_ms(1_200_000);
     let (fail_points, step) = PausedStep::new();
-    let (sweeper, now) = (store.engine.open_with(fail_points).await, store.now());
+    let (sweeper, now) = (store.engine.open_with(fail_points), store.now());
     let sweeping = tokio::spawn(async move { sweeper.sweep(now).await });
     step.wait();
     let other = store.inner.sweep(now).await;
@@ -208,7 +201,7 @@ async fn while_one_broker_sweeps_another_deletes_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
     for _ in 0..10 {
-        let schema = Schema::created().await;
+        let schema = Schema::new().await;
         let open = |_| test_store::open_at(&schema.url(), FailPoints::NONE);
         let brokers: Vec<_> = (0..3).map(open).collect();
         for ready in join_all(brokers.iter().map(Store::ready)).await {
@@ -219,20 +212,6 @@ async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once(
     }
 }
 
-/// The database `postgres` of a server.
-struct Database(String);
-
-#[async_trait]
-impl Engine for Database {
-    async fn url(&self) -> String {
-        self.0.clone()
-    }
-
-    async fn count(&self, _: &str) -> i64 {
-        unreachable!("this test counts nothing")
-    }
-}
-
 /// The settings of this server let it acknowledge a commit ten seconds before it is
 /// written, unless a session insists on durability.
 // Threats: L8.
@@ -240,10 +219,13 @@ impl Engine for Database {
 async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
     let lazy = ["synchronous_commit=off", "wal_writer_delay=10s"];
     let mut server = Server::start_with(Durability::Durable, &lazy).unwrap();
-    let before = TestStore::on(Database(server.url("postgres"))).await;
-    test_store::take_every_step(&before).await;
+    let url = server.url("postgres");
+    let open = || {
+        let (url, direct) = (url.clone(), url.clone());
+        TestStore::on(Database { url, direct })
+    };
+    test_store::take_every_step(&open()).await;
     server.kill().unwrap();
     server.start_again().unwrap();
-    test_store::assert_every_step_is_stored(&TestStore::on(Database(server.url("postgres"))).await)
-        .await;
+    test_store::assert_every_step_is_stored(&open()).await;
 }

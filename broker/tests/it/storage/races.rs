@@ -21,7 +21,7 @@ where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
-    let stores = [store.inner.clone(), store.engine.open().await];
+    let stores = [store.inner.clone(), store.engine.open()];
     let start = Arc::new(Barrier::new(MANY.into()));
     let mut calls = tokio::task::JoinSet::new();
     for n in 0..MANY {

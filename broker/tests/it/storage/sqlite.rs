@@ -26,7 +26,7 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn url(&self) -> String {
+    fn url(&self) -> String {
         format!("sqlite:{}", self.0.file("broker.db").display())
     }
 
@@ -40,10 +40,10 @@ impl Engine for File {
 #[tokio::test]
 async fn every_acknowledged_step_is_stored_after_a_restart() {
     let scratch = Arc::new(Scratch::new());
-    let before = TestStore::on(File(scratch.clone())).await;
+    let before = TestStore::on(File(scratch.clone()));
     test_store::take_every_step(&before).await;
     drop(before);
-    test_store::assert_every_step_is_stored(&TestStore::on(File(scratch)).await).await;
+    test_store::assert_every_step_is_stored(&TestStore::on(File(scratch))).await;
 }
 
 // Threats: L6.
@@ -83,10 +83,10 @@ async fn of_many_reads_at_once_in_memory_one_gets_the_outcome() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_neither_waits_for_a_step_that_is_not_committed_nor_sees_it() {
-    let store = TestStore::on(File::new()).await;
+    let store = TestStore::on(File::new());
     store.open(1).await;
     let (fail_points, step) = PausedStep::new();
-    let pausing = store.engine.open_with(fail_points).await;
+    let pausing = store.engine.open_with(fail_points);
     let (one, now) = (pausing.clone(), store.now());
     let bind = tokio::spawn(async move { one.bind_browser(handle_of(1), binding(1), now).await });
     step.wait();
@@ -102,7 +102,7 @@ async fn a_read_neither_waits_for_a_step_that_is_not_committed_nor_sees_it() {
 #[tokio::test]
 async fn an_erased_profile_is_overwritten_in_the_file() {
     let scratch = Arc::new(Scratch::new());
-    let store = TestStore::on(File(scratch.clone())).await;
+    let store = TestStore::on(File(scratch.clone()));
     let is_in_file = || {
         let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
         file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -171,7 +171,7 @@ fn the_url_of_a_database_does_not_show_its_password() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
-    let store = TestStore::on(File::new()).await;
+    let store = TestStore::on(File::new());
     store.open_with(255, 255, "ada").await;
     let mut steps = JoinSet::new();
     for key in 0..200_u8 {
@@ -196,7 +196,7 @@ async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
 #[tokio::test]
 async fn a_closed_store_leaves_no_erased_profile_in_its_files() {
     let scratch = Arc::new(Scratch::new());
-    let store = TestStore::on(File(scratch.clone())).await;
+    let store = TestStore::on(File(scratch.clone()));
     store.open(1).await;
     store.succeed(1).await;
     store.consume_result(1).await;

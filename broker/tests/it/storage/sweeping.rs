@@ -6,14 +6,13 @@
 //! A consumed upstream login is remembered for a minute after its end. If clocks differed
 //! by more, it could be consumed twice.
 
-use broker::model::UnixMs;
 use broker::model::login_session::{LoginOutcome, NotAdmitted};
 use broker::store::{Consumed, Opened};
 use contract::{LoginError, Rule};
 
 use super::test_store::{
-    CONSUMED, EXPIRED, Exchange, Read, SharedStore, TestStore, adas_profile, handle_of, login,
-    query, redemption, token_of, upstream_login,
+    CONSUMED, EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, redemption,
+    upstream_login,
 };
 use crate::test_broker::ada;
 
@@ -176,61 +175,18 @@ pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
 /// at this broker before it was issued.
 const AHEAD_MS: i64 = 30_000;
 
-/// The broker whose clock is ahead. The [`TestStore`] has the right time.
-struct Ahead(SharedStore);
-
-impl Ahead {
-    async fn beside(store: &TestStore) -> Self {
-        Self(store.engine.open().await)
-    }
-
-    /// The time by its own clock.
-    fn now(&self, store: &TestStore) -> UnixMs {
-        store.now().plus_ms(AHEAD_MS)
-    }
-
-    async fn open(&self, store: &TestStore, key: u8) -> Opened {
-        let now = self.now(store);
-        let login = login(key, handle_of(key), "ada", now);
-        self.0.open(login, now).await.unwrap()
-    }
-
-    async fn consume_result(&self, store: &TestStore, key: u8) -> Read {
-        let read = self.0.consume_result(query(key), self.now(store)).await;
-        read.unwrap().into()
-    }
-
-    async fn redeem(&self, store: &TestStore, code: u8) -> Exchange {
-        let now = self.now(store);
-        let redeemed = self.0.redeem(redemption(code, code, now), now).await;
-        redeemed.unwrap().into()
-    }
-
-    async fn profile(&self, store: &TestStore, token: u8) -> Result<contract::Profile, Rule> {
-        let now = self.now(store);
-        match self.0.token(token_of(token), now).await.unwrap() {
-            Some(token) => token.open(now),
-            None => Err(Rule::BearerKnown),
-        }
-    }
-
-    async fn sweep(&self, store: &TestStore) {
-        while self.0.sweep(self.now(store)).await.unwrap() > 0 {}
-    }
-}
-
 // Threats: L3.
 pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(store: TestStore) {
-    let ahead = Ahead::beside(&store).await;
+    let ahead = store.ahead_by_ms(AHEAD_MS);
     for key in [1, 2] {
         store.open(key).await;
         store.succeed(key).await;
     }
     store.at_ms(569_999);
-    assert_eq!(ahead.consume_result(&store, 1).await, adas_profile());
+    assert_eq!(ahead.consume_result(1).await, adas_profile());
     assert_eq!(store.consume_result(1).await, CONSUMED);
     store.at_ms(570_000);
-    let expired = ahead.consume_result(&store, 2).await;
+    let expired = ahead.consume_result(2).await;
     assert_eq!(expired, EXPIRED, "by its clock");
     assert_eq!(
         store.consume_result(2).await,
@@ -242,14 +198,14 @@ pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(sto
 pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_brokers(
     store: TestStore,
 ) {
-    let ahead = Ahead::beside(&store).await;
+    let ahead = store.ahead_by_ms(AHEAD_MS);
     store.open(1).await;
     store.succeed(1).await;
     store.open(2).await;
     let denied = LoginOutcome::Failed(LoginError::AccessDenied);
     store.complete(2, denied.clone()).await;
     store.at_ms(570_000);
-    ahead.sweep(&store).await;
+    while ahead.sweep().await > 0 {}
     for _ in 0..2 {
         assert_eq!(store.consume_result(1).await, EXPIRED);
     }
@@ -262,39 +218,39 @@ pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_bro
 
 // Threats: L3.
 pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(store: TestStore) {
-    let ahead = Ahead::beside(&store).await;
+    let ahead = store.ahead_by_ms(AHEAD_MS);
     for code in [1, 2] {
         store.issue(code).await;
     }
     store.at_ms(29_999);
-    assert_eq!(ahead.redeem(&store, 1).await, Exchange::Token);
+    assert_eq!(ahead.redeem(1).await, Exchange::Token);
     assert_eq!(store.redeem(1).await, Exchange::Refused(Rule::CodeOnce));
-    assert_eq!(ahead.profile(&store, 1).await, Err(Rule::BearerEnded));
+    assert_eq!(ahead.profile(1).await, Err(Rule::BearerEnded));
     store.at_ms(30_000);
-    let expired = ahead.redeem(&store, 2).await;
+    let expired = ahead.redeem(2).await;
     assert_eq!(expired, Exchange::Refused(Rule::CodeExpiry), "by its clock");
     assert_eq!(store.redeem(2).await, Exchange::Token);
     // A code whose profile the broker ahead erased gets no token.
     store.issue(3).await;
     store.at_ms(60_000);
-    ahead.sweep(&store).await;
+    while ahead.sweep().await > 0 {}
     let erased = store.redeem(3).await;
     assert_eq!(erased, Exchange::Refused(Rule::CodeExpiry));
     store.at_ms(929_999);
     assert_eq!(store.profile(2).await, Ok(ada()));
-    assert_eq!(ahead.profile(&store, 2).await, Err(Rule::BearerExpiry));
+    assert_eq!(ahead.profile(2).await, Err(Rule::BearerExpiry));
 }
 
 // Threats: L3.
 pub(super) async fn an_upstream_login_is_consumed_once_by_brokers_whose_clocks_differ(
     store: TestStore,
 ) {
-    let ahead = Ahead::beside(&store).await;
+    let ahead = store.ahead_by_ms(AHEAD_MS);
     let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
     let consumed = store.consume_upstream_login(&upstream_login).await;
     assert_eq!(consumed, Consumed::Now);
     store.at_ms(599_999);
-    ahead.sweep(&store).await;
+    while ahead.sweep().await > 0 {}
     let consumed = store.consume_upstream_login(&upstream_login).await;
     assert_eq!(consumed, Consumed::Before, "it is still remembered");
 }
@@ -302,13 +258,13 @@ pub(super) async fn an_upstream_login_is_consumed_once_by_brokers_whose_clocks_d
 /// By the clock of the broker ahead, the first login has ended. Its key still belongs
 /// to one login only.
 pub(super) async fn a_key_belongs_to_one_login_even_if_clocks_differ(store: TestStore) {
-    let ahead = Ahead::beside(&store).await;
+    let ahead = store.ahead_by_ms(AHEAD_MS);
     store.open(1).await;
     store.succeed(1).await;
     store.at_ms(569_999);
-    assert_eq!(ahead.open(&store, 1).await, Opened::KeyTaken);
+    assert_eq!(ahead.open(1).await, Opened::KeyTaken);
     store.at_ms(570_000);
-    assert_eq!(ahead.open(&store, 1).await, Opened::Fresh);
+    assert_eq!(ahead.open(1).await, Opened::Fresh);
     let second = store.consume_result(1).await;
     assert_eq!(second, Read::Pending, "the first login is replaced");
     assert_eq!(store.open(1).await, Opened::KeyTaken);

@@ -4,9 +4,9 @@
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -31,17 +31,17 @@ pub(crate) type SharedStore = Store;
 /// A database of one engine, empty at first.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
-    /// The address of the database, which exists from now on.
-    async fn url(&self) -> String;
+    /// The address of the database.
+    fn url(&self) -> String;
 
     /// Opens the database as one more broker would, with these fail points.
-    async fn open_with(&self, fail_points: FailPoints) -> SharedStore {
-        open_at(&self.url().await, fail_points)
+    fn open_with(&self, fail_points: FailPoints) -> SharedStore {
+        open_at(&self.url(), fail_points)
     }
 
     /// Opens the database as one more broker would.
-    async fn open(&self) -> SharedStore {
-        self.open_with(FailPoints::NONE).await
+    fn open(&self) -> SharedStore {
+        self.open_with(FailPoints::NONE)
     }
 
     /// The number that this `SELECT` returns, without the store.
@@ -88,8 +88,10 @@ impl PausedStep {
 /// The store under test.
 pub(crate) struct TestStore {
     pub(crate) inner: SharedStore,
-    pub(crate) engine: Box<dyn Engine>,
-    elapsed_ms: AtomicI64,
+    pub(crate) engine: Arc<dyn Engine>,
+    elapsed_ms: Arc<AtomicI64>,
+    /// The difference of its broker's clock.
+    ahead_ms: i64,
 }
 
 /// The time at which every test begins.
@@ -138,17 +140,28 @@ impl From<Redeemed> for Exchange {
 }
 
 impl TestStore {
-    pub(crate) async fn on(engine: impl Engine + 'static) -> Self {
+    pub(crate) fn on(engine: impl Engine + 'static) -> Self {
         testkit::leak_check::watch_log();
         Self {
-            inner: engine.open().await,
-            engine: Box::new(engine),
-            elapsed_ms: AtomicI64::new(0),
+            inner: engine.open(),
+            engine: Arc::new(engine),
+            elapsed_ms: Arc::default(),
+            ahead_ms: 0,
+        }
+    }
+
+    /// The store of another broker on the same database, whose clock is ahead.
+    pub(crate) fn ahead_by_ms(&self, ahead_ms: i64) -> Self {
+        Self {
+            inner: self.engine.open(),
+            engine: self.engine.clone(),
+            elapsed_ms: self.elapsed_ms.clone(),
+            ahead_ms,
         }
     }
 
     pub(crate) fn now(&self) -> UnixMs {
-        START.plus_ms(self.elapsed_ms.load(Ordering::SeqCst))
+        START.plus_ms(self.elapsed_ms.load(Ordering::SeqCst) + self.ahead_ms)
     }
 
     /// Sets the clock to `ms` milliseconds after the beginning.

@@ -1,6 +1,7 @@
-//! A broker on a PostgreSQL server: it is ready as soon as its database is there, and while
-//! the two clocks agree. And a server that is blocked: another session has the locks that
-//! the steps need.
+//! A broker on a PostgreSQL server: it is ready as soon as its database is there, while the
+//! two clocks agree, and by the right password; the tables of a newer version, which it leaves
+//! alone; and a server that is blocked, because another session has the locks that the steps
+//! need.
 
 use std::time::Duration;
 
@@ -10,9 +11,10 @@ use broker::cookie_cipher::CookieKey;
 use rocket::futures::future::join_all;
 use serde_json::json;
 
-use super::limits::many;
-use crate::storage::Engine as _;
+use crate::installation::Installation;
+use crate::process::BrokerCommand;
 use crate::storage::postgres::{Schema, connect};
+use crate::storage::test_store::Engine as _;
 use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body};
 
 /// Changes the configuration to that of a broker on this database.
@@ -26,7 +28,7 @@ fn on(url: &str) -> impl FnOnce(&mut Config) {
 
 #[tokio::test]
 async fn a_broker_becomes_ready_when_its_database_appears() {
-    let database = Schema::new();
+    let database = Schema::new().await;
     let broker = TestBroker::start_with(on(&database.url_of_database("later"))).await;
     broker.get("/readyz").await.is_refusal(503);
     database.execute("CREATE DATABASE later").await;
@@ -41,15 +43,19 @@ async fn ahead_by(ms: i64) -> TestBroker {
         wall: system.now().plus_ms(ms),
         monotonic_ms: 0,
     });
-    let database = Schema::created().await;
+    let database = Schema::new().await;
     TestBroker::start_on(clock, on(&database.url())).await
 }
 
 // Threats: L3.
 #[tokio::test]
 async fn a_broker_is_ready_while_its_clock_is_30_seconds_off_the_databases_at_most() {
-    for ms in [-28_000, 28_000] {
-        assert_eq!(ahead_by(ms).await.get("/readyz").await.status, 200, "{ms}");
+    for ms in [-28_000, 0, 28_000] {
+        let broker = ahead_by(ms).await;
+        assert_eq!(broker.get("/readyz").await.status, 200, "{ms}");
+        broker.advance_ms(3_600_000);
+        let advanced = broker.get("/readyz").await.status;
+        assert_eq!(advanced, 200, "an advanced clock is no wrong one");
     }
     for ms in [-32_000, 32_000, 3_600_000] {
         let broker = ahead_by(ms).await;
@@ -57,11 +63,91 @@ async fn a_broker_is_ready_while_its_clock_is_30_seconds_off_the_databases_at_mo
     }
 }
 
+// Threats: L3.
 #[tokio::test]
-async fn an_advanced_clock_does_not_count_as_wrong() {
-    let broker = ahead_by(0).await;
-    broker.advance_ms(3_600_000);
-    assert_eq!(broker.get("/readyz").await.status, 200);
+async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
+    let database = Schema::new().await;
+    // PostgreSQL finds this function before its own.
+    database
+        .execute(&format!(
+            "CREATE FUNCTION {}.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+             $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$",
+            database.name()
+        ))
+        .await;
+    let url = database.url() + ",pg_catalog";
+    let installation = Installation::with_store(&url);
+    for command in ["check", "serve"] {
+        let output = BrokerCommand::with(command, &installation.config).output();
+        output.failed("s behind the database's, and may differ by 30 s");
+        output.failed("set the clocks right");
+    }
+}
+
+const RIGHT: &str = "Swordfish-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+
+#[tokio::test]
+async fn a_wrong_password_is_one_line_and_no_password_is_shown() {
+    let schema = Schema::with_password(RIGHT).await;
+    let output = Installation::with_store(&schema.url_with(RIGHT)).check();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(!output.out.contains(RIGHT), "{}", output.out);
+    let output = Installation::with_store(&schema.url_with(WRONG)).check();
+    for part in [
+        "cannot open postgres://[redacted]",
+        "password authentication failed",
+        "store.url",
+    ] {
+        output.failed(part);
+    }
+    assert!(!output.err.contains(WRONG) && !output.out.contains(WRONG));
+}
+
+#[tokio::test]
+async fn a_broker_with_a_wrong_password_answers_503_until_it_is_right() {
+    let schema = Schema::with_password(RIGHT).await;
+    let served = Installation::with_store(&schema.url_with(WRONG)).serve();
+    let answers = [served.get("/readyz").await, served.session(1).await];
+    for answer in answers {
+        answer.is_refusal(503);
+        assert!(!answer.text().contains(WRONG));
+    }
+    served.logged("password authentication failed");
+
+    schema.change_password(WRONG).await;
+    assert_eq!(served.get("/readyz").await.status, 200);
+    assert_eq!(served.session(1).await.status, 200);
+    let log = served.kill();
+    assert!(!log.contains(WRONG), "{log}");
+}
+
+#[tokio::test]
+async fn a_newer_database_is_left_alone_and_reported() {
+    let schema = Schema::new().await;
+    schema
+        .execute("CREATE TABLE broker_schema (version BIGINT NOT NULL)")
+        .await;
+    schema.execute("INSERT INTO broker_schema VALUES (2)").await;
+    let installation = Installation::with_store(&schema.url());
+    for command in ["check", "serve"] {
+        let output = BrokerCommand::with(command, &installation.config).output();
+        output.failed("broker: cannot open postgres://");
+        output.failed("the tables of version 2");
+    }
+    assert_eq!(schema.tables().await, ["broker_schema"]);
+}
+
+#[tokio::test]
+async fn a_broker_whose_tables_became_newer_is_not_ready() {
+    let schema = Schema::new().await;
+    let served = Installation::with_store(&schema.url()).serve();
+    assert_eq!(served.get("/readyz").await.status, 200);
+    schema.execute("UPDATE broker_schema SET version = 2").await;
+    served.get("/readyz").await.is_refusal(503);
+    served.logged("the tables of version 2");
+    schema.execute("UPDATE broker_schema SET version = 1").await;
+    assert_eq!(served.get("/readyz").await.status, 200);
 }
 
 /// A broker with a schema of its own.
@@ -81,11 +167,11 @@ impl Session {
 
 impl PostgresBroker {
     async fn start() -> Self {
-        let schema = Schema::created().await;
+        let schema = Schema::new().await;
         let broker = TestBroker::start_with(|config| {
             on(&schema.url())(config);
             // Requests are to reach the database although it is overloaded.
-            config.limits.overload_delay_ms = many(60_000);
+            config.limits.overload_delay_ms = 60_000.try_into().unwrap();
         })
         .await;
         let ready = broker.get("/readyz").await;
