@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use broker::config::{GitHubConfig, GoogleConfig, UpstreamSecret};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
@@ -389,32 +388,11 @@ pub(crate) const TOKEN: &str = "/login/oauth/access_token";
 pub(crate) const USER: &str = "/user";
 pub(crate) const EMAILS: &str = "/user/emails";
 
-/// The broker's client secret at both providers.
-pub(crate) const OUR_SECRET: &str = "LeakMark-Ada-at-providers-k2mW9pL4tR8sB3nF6hJ1d";
 pub(crate) const ACCESS_TOKEN: &str = "gho_ScriptedToken7vK2mW9pL4tR8sB3nF6hJ1d";
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
 pub(crate) const CERTIFICATE: &str = include_str!("keys/certificate.pem");
 pub(crate) const CERTIFICATE_KEY: &str = include_str!("keys/certificate-key.pem");
-
-pub(crate) fn google_config(url: &str) -> GoogleConfig {
-    GoogleConfig {
-        client_id: "us".to_owned(),
-        client_secret: UpstreamSecret::new(OUR_SECRET),
-        enabled: true,
-        issuer: url.parse().unwrap(),
-    }
-}
-
-pub(crate) fn github_config(url: &str) -> GitHubConfig {
-    GitHubConfig {
-        client_id: "us-at-github".to_owned(),
-        client_secret: UpstreamSecret::new(OUR_SECRET),
-        enabled: true,
-        web_url: url.parse().unwrap(),
-        api_url: url.parse().unwrap(),
-    }
-}
 
 pub(crate) fn github_token() -> Reply {
     let answer = json!({ "access_token": ACCESS_TOKEN, "token_type": "bearer", "scope": "" });

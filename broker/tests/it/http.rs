@@ -13,7 +13,6 @@ mod overload;
 mod paths;
 mod relay_guard;
 mod rules;
-mod secrets_at_rest;
 mod store;
 mod upstream_login_cookies;
 
@@ -39,11 +38,12 @@ async fn a_request_id_is_the_brokers_own_and_unique() {
 
 // Threats: A33.
 #[tokio::test]
-async fn a_page_can_load_its_style_and_nothing_else() {
+async fn a_page_has_advice_and_can_load_its_style_and_nothing_else() {
     let broker = TestBroker::start().await;
     let page = broker.browser().get("/login/unknown").await;
     let link = r#"<link rel="stylesheet" href="/style.css">"#;
     assert!(page.text().contains(link), "{page:?}");
+    assert!(page.text().contains("Start again"), "{page:?}");
     let style = broker.get("/style.css").await;
     assert_eq!(style.status, 200);
     let media_type = style.header("content-type");

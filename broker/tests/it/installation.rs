@@ -1,33 +1,36 @@
-//! A temporary folder, removed with the test; and in one a configuration file with a database
-//! beside it, where one project may call.
+//! A temporary folder, removed with the test; in one a configuration file with a database
+//! beside it, where one project may call; and a broker of this process on a database file.
 
 use std::fs::Permissions;
+use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
+use broker::Dependencies;
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::store::StoreUrl;
+use broker::store::fail_points::{FailPoint, FailPoints};
 use contract::Digest;
+use tempfile::TempDir;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::fake_provider::FakeProvider;
 use crate::process::{BrokerCommand, BrokerProcess, CommandOutput};
-use crate::test_broker::{ADA_SECRET, CALLBACK};
+use crate::test_broker::{ADA_SECRET, CALLBACK, TestBroker};
 
-pub(crate) struct Scratch(PathBuf);
+pub(crate) struct Scratch(TempDir);
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
-            "broker-{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        ));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self(TempDir::with_prefix_in("broker-", env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// Writes a file that only its owner can read, and returns its path.
@@ -63,13 +66,6 @@ impl Scratch {
             .map(|entry| entry.unwrap())
             .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
             .filter(move |(name, _)| name.starts_with(start))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file may still be open elsewhere.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -156,5 +152,92 @@ impl Installation {
             output.failed(text);
             output.failed("broker.db");
         }
+    }
+}
+
+/// A broker of this process on a database file, whose commits can be held and whose tables
+/// can be disabled.
+pub(crate) struct FileBroker {
+    broker: TestBroker,
+    scratch: Scratch,
+    commits: Arc<Mutex<()>>,
+    /// A message for each step that is about to be committed.
+    steps: Receiver<()>,
+}
+
+impl Deref for FileBroker {
+    type Target = TestBroker;
+
+    fn deref(&self) -> &TestBroker {
+        &self.broker
+    }
+}
+
+impl FileBroker {
+    pub(crate) async fn start() -> Self {
+        Self::start_on(Clock::system(), |_| ()).await
+    }
+
+    /// Starts one with this clock and a changed configuration.
+    pub(crate) async fn start_on(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        let commits = Arc::<Mutex<()>>::default();
+        let held = commits.clone();
+        let (sender, steps) = channel();
+        let dependencies = Dependencies {
+            clock,
+            fail_points: FailPoints::new(move |point| {
+                if point == FailPoint::BeforeCommit {
+                    let _ = sender.send(());
+                    drop(held.blocking_lock());
+                }
+            }),
+            // Once, at the start: the sweeper commits, too.
+            sweep_every: Some(Duration::from_secs(3600)),
+            ..Dependencies::default()
+        };
+        let scratch = Scratch::new();
+        let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
+        let broker = TestBroker::start_in(dependencies, |config| {
+            config.store.url = url;
+            change(config);
+        });
+        Self {
+            broker: broker.await,
+            scratch,
+            commits,
+            steps,
+        }
+    }
+
+    /// Holds every commit until the guard is dropped.
+    pub(crate) async fn hold(&self) -> OwnedMutexGuard<()> {
+        let held = self.commits.clone().lock_owned().await;
+        self.steps.try_iter().for_each(drop);
+        held
+    }
+
+    /// Waits until a step is held.
+    pub(crate) fn wait_for_step(&self) {
+        self.steps.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+
+    /// Makes every step fail that uses this table.
+    pub(crate) fn disable(&self, table: &str) {
+        self.execute(&format!("ALTER TABLE {table} RENAME TO away"));
+    }
+
+    pub(crate) fn enable(&self, table: &str) {
+        self.execute(&format!("ALTER TABLE away RENAME TO {table}"));
+    }
+
+    /// Locks the database until the connection is dropped.
+    pub(crate) fn lock(&self) -> rusqlite::Connection {
+        self.execute("BEGIN IMMEDIATE")
+    }
+
+    fn execute(&self, statement: &str) -> rusqlite::Connection {
+        let file = rusqlite::Connection::open(self.scratch.file("broker.db")).unwrap();
+        file.execute_batch(statement).unwrap();
+        file
     }
 }

@@ -5,26 +5,34 @@ use std::time::Duration;
 
 use reqwest::Method;
 use rocket::futures::future::join_all;
-use testkit::http::Request;
+use testkit::http::{Request, Response};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 
 use crate::fake_provider::{FakeProvider, TOKEN};
-use crate::file_broker::HeldStore;
-use crate::installation::Installation;
+use crate::installation::{FileBroker, Installation};
 use crate::process::BrokerProcess;
 use crate::test_broker::{
     Browser, CALLBACK, TestBroker, authorize_path, parameter, result_body, token_body,
 };
 
-/// A broker with this grace period.
-fn serve(
-    github: &FakeProvider,
+/// A browser that waits for a broker with this grace period, which waits for its provider.
+async fn in_a_callback(
     installation: &Installation,
     shutdown_seconds: &str,
-) -> BrokerProcess {
-    let broker = installation.serve_at(github);
-    BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
+) -> (
+    BrokerProcess,
+    FakeProvider,
+    JoinHandle<reqwest::Result<Response>>,
+) {
+    // Its own: another broker's request must not be taken for this one's.
+    let github = FakeProvider::start_slow_github().await;
+    let broker = installation.serve_at(&github);
+    let broker = BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds));
+    let back = tokio::spawn(broker.coming_back("code=upstream-code").await.try_send());
+    github.wait_for_calls(TOKEN, 1).await;
+    (broker, github, back)
 }
 
 /// Waits until it accepts no more connections, for at most 20 seconds.
@@ -51,22 +59,20 @@ async fn sigterm_and_sigint_let_a_callback_in_progress_finish() {
 }
 
 async fn lets_a_callback_finish(signal: &str) {
-    let (installation, github) = (Installation::new(), FakeProvider::start_slow_github().await);
+    let installation = Installation::new();
     // Longer than this test waits.
-    let broker = serve(&github, &installation, "300");
-    let back = tokio::spawn(broker.coming_back("code=upstream-code").await.send());
-    github.wait_for_calls(TOKEN, 1).await;
+    let (broker, github, back) = in_a_callback(&installation, "300").await;
     broker.signal(signal);
     wait_until_stopping(broker.address()).await;
     github.permit(1);
-    let returned = back.await.unwrap();
+    let returned = back.await.unwrap().expect("a response");
     assert_eq!(returned.status, 303, "{returned:?}");
     let returned = returned.location().unwrap();
     assert!(returned.starts_with(CALLBACK), "{returned}");
     assert_eq!(broker.ended(), Some(0));
 
     let code = parameter(returned, "code").unwrap();
-    let next = serve(&github, &installation, "300");
+    let next = installation.serve();
     let token = next.post("/v1/token", &token_body(&code)).await;
     assert_eq!(token.status, 200, "the commit is durable: {token:?}");
 }
@@ -75,11 +81,8 @@ async fn lets_a_callback_finish(signal: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     join_all((0..12).map(async |_| {
-        // Its own: another broker's request must not be taken for this one's.
-        let (installation, github) = (Installation::new(), FakeProvider::start_slow_github().await);
-        let broker = serve(&github, &installation, "300");
-        let back = tokio::spawn(broker.coming_back("code=upstream-code").await.try_send());
-        github.wait_for_calls(TOKEN, 1).await;
+        let installation = Installation::new();
+        let (broker, github, back) = in_a_callback(&installation, "300").await;
         let connections =
             (0..4).map(|_| tokio::spawn(wait_until_stopping(broker.address().to_owned())));
         let connections: Vec<_> = connections.collect();
@@ -105,10 +108,8 @@ async fn the_configuration_sets_the_grace_period() {
 
 #[tokio::test]
 async fn a_callback_is_abandoned_after_the_grace_period() {
-    let (installation, github) = (Installation::new(), FakeProvider::start_slow_github().await);
-    let broker = serve(&github, &installation, "1");
-    let back = tokio::spawn(broker.coming_back("code=upstream-code").await.try_send());
-    github.wait_for_calls(TOKEN, 1).await;
+    let installation = Installation::new();
+    let (broker, _github, back) = in_a_callback(&installation, "1").await;
     broker.terminate();
     assert_eq!(broker.ended(), Some(0));
     assert!(back.await.unwrap().is_err(), "there is no response");
@@ -224,10 +225,10 @@ fn refusals(broker: &TestBroker) -> Vec<&'static str> {
 }
 
 /// Sends `request` and hangs up before the commit.
-async fn hang_up_before_the_commit(store: &HeldStore, request: Request) {
-    let held = store.hold().await;
+async fn hang_up_before_the_commit(broker: &FileBroker, request: Request) {
+    let held = broker.hold().await;
     let call = Call::send(request).await;
-    store.wait_for_step();
+    broker.wait_for_step();
     call.hang_up().await;
     drop(held);
 }
@@ -235,26 +236,25 @@ async fn hang_up_before_the_commit(store: &HeldStore, request: Request) {
 // Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_the_store_is_made_although_the_client_hangs_up_before_its_commit() {
-    let store = HeldStore::start(|_| ()).await;
-    let broker = &store.broker;
+    let broker = FileBroker::start().await;
     broker.sign_in(1).await.redirects_to(CALLBACK);
     let (code, token) = (broker.code().await, broker.access_token().await);
     let post = |path| broker.request(Method::POST, path);
 
     let read = post("/v1/login/result").json(&result_body(1));
-    hang_up_before_the_commit(&store, read).await;
+    hang_up_before_the_commit(&broker, read).await;
     broker.result(1).await.is_refusal(400);
     let exchange = post("/v1/token").json(&token_body(&code));
-    hang_up_before_the_commit(&store, exchange).await;
+    hang_up_before_the_commit(&broker, exchange).await;
     broker.token(&code).await.is_refusal(400);
     let revocation = post("/v1/revoke").bearer_auth(&token);
-    hang_up_before_the_commit(&store, revocation).await;
+    hang_up_before_the_commit(&broker, revocation).await;
     // A read does not wait for a step that is not committed yet; another change does.
     broker.session(2).await;
     broker.profile(&token).await.is_refusal(401);
 
     assert_eq!(
-        refusals(broker),
+        refusals(&broker),
         ["result.once", "code.once", "bearer.ended"]
     );
 }

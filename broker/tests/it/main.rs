@@ -5,7 +5,6 @@
 
 // What tests start.
 mod fake_provider;
-mod file_broker;
 mod fuzzed_broker;
 mod installation;
 mod malformed;

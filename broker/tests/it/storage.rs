@@ -1,10 +1,9 @@
 //! The promises of a store, the same for every engine.
 //!
 //! The suite is a list of functions of a [`TestStore`](test_store::TestStore), which has an
-//! empty database. An
-//! engine that is to pass it implements [`Engine`](test_store::Engine) and adds one line
-//! to the end of this file. A function that is missing from the list is dead code, which
-//! the compiler reports.
+//! empty database. An engine that is to pass it implements [`Engine`](test_store::Engine) and
+//! adds one line to the end of this file. A function that is missing from the list is dead
+//! code, which the compiler reports.
 
 mod grants;
 mod logins;

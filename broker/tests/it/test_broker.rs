@@ -9,22 +9,19 @@ use std::time::Duration;
 
 use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
-use broker::config::{Config, UpstreamConfig};
+use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::cookie_cipher::CookieKey;
 use broker::projects::{Project, Projects};
 use broker::{Broker, Dependencies};
 use contract::Digest;
 use reqwest::Method;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rocket::futures::future::join_all;
 use serde_json::Value;
 use testkit::backend::Backend;
 use testkit::http::{Http, Request, Response};
 use testkit::server::TestServer;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
-use crate::fake_provider::{FakeProvider, github_config, google_config};
+use crate::fake_provider::FakeProvider;
 pub(crate) use browser::{Browser, checked_http};
 pub(crate) use requests::{
     ADA_SECRET, BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, ada, adas_profile,
@@ -65,6 +62,28 @@ pub(crate) fn project(name: &str, secret: &str, callbacks: &[&str]) -> Project {
         Digest::of(secret.as_bytes()),
         callbacks.iter().map(|uri| uri.parse().unwrap()).collect(),
     )
+}
+
+/// The broker's client secret at both providers.
+pub(crate) const OUR_SECRET: &str = "LeakMark-Ada-at-providers-k2mW9pL4tR8sB3nF6hJ1d";
+
+pub(crate) fn google_config(url: &str) -> GoogleConfig {
+    GoogleConfig {
+        client_id: "us".to_owned(),
+        client_secret: UpstreamSecret::new(OUR_SECRET),
+        enabled: true,
+        issuer: url.parse().unwrap(),
+    }
+}
+
+pub(crate) fn github_config(url: &str) -> GitHubConfig {
+    GitHubConfig {
+        client_id: "us-at-github".to_owned(),
+        client_secret: UpstreamSecret::new(OUR_SECRET),
+        enabled: true,
+        web_url: url.parse().unwrap(),
+        api_url: url.parse().unwrap(),
+    }
 }
 
 /// The configuration of a broker with these providers and the projects of Ada and Bob.
@@ -163,10 +182,6 @@ impl TestBroker {
     /// The base URL that it is configured with.
     pub(crate) fn base_url(&self) -> &str {
         self.backend.broker()
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.server.address.port()
     }
 
     /// A browser on a page of the consumer at [`CALLBACK`].
@@ -348,12 +363,7 @@ impl TestBroker {
     /// Sends bytes that no client library would send, and reads until the broker closes
     /// the connection.
     pub(crate) async fn send_bytes(&self, bytes: impl AsRef<[u8]>) -> Response {
-        let address = ("127.0.0.1", self.port());
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(bytes.as_ref()).await.unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).await.unwrap();
-        let response = response_in(&text);
+        let response = requests::exchange(self.server.address, bytes.as_ref()).await;
         browser::check_headers(&response);
         response
     }
@@ -374,23 +384,6 @@ impl TestBroker {
         let start = format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
         self.send_bytes(format!("{start}{headers}\r\n{body}")).await
     }
-}
-
-fn response_in(text: &str) -> Response {
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let mut lines = head.lines();
-    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
-    let headers: HeaderMap = lines.map(header_in).collect();
-    Response {
-        status: status.parse().unwrap(),
-        headers,
-        body: body.into(),
-    }
-}
-
-fn header_in(line: &str) -> (HeaderName, HeaderValue) {
-    let (name, value) = line.split_once(": ").unwrap();
-    (name.parse().unwrap(), value.parse().unwrap())
 }
 
 /// Whether it is no route that only refuses wrong methods.

@@ -26,9 +26,10 @@ use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 use testkit::http::Response;
 
-use crate::fake_provider::{ACCESS_TOKEN, FakeProvider, Reply, TOKEN, google_config};
+use crate::fake_provider::{ACCESS_TOKEN, FakeProvider, Reply, TOKEN};
 use crate::test_broker::{
-    Browser, CALLBACK, TestBroker, authorize_with, parameter, query_with, session_body, state, with,
+    Browser, CALLBACK, TestBroker, authorize_with, google_config, parameter, query_with,
+    session_body, state, with,
 };
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";

@@ -15,6 +15,7 @@ use testkit::postgres::bouncer::Bouncer;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
+use super::sqlite::{assert_every_step_is_stored, take_every_step};
 use super::test_store::{self, Engine, PausedStep, TestStore};
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
@@ -224,8 +225,8 @@ async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
         let (url, direct) = (url.clone(), url.clone());
         TestStore::on(Database { url, direct })
     };
-    test_store::take_every_step(&open()).await;
+    take_every_step(&open()).await;
     server.kill().unwrap();
     server.start_again().unwrap();
-    test_store::assert_every_step_is_stored(&open()).await;
+    assert_every_step_is_stored(&open()).await;
 }

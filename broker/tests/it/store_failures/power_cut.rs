@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use testkit::http::Response;
 
 use crate::fake_provider::{FakeProvider, TOKEN};
-use crate::installation::Installation;
+use crate::installation::{Installation, Scratch};
 use crate::process::{BrokerCommand, BrokerProcess};
 use crate::test_broker::{
     CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
@@ -43,10 +43,10 @@ async fn the_disk_of_these_tests_loses_unsynced_data() {
     write("lost", "");
     write("synced", "fsync");
     write("synced_data", "fdatasync");
-    assert_eq!(machine.on_disk("lost"), []);
+    assert_eq!(machine.disk.read_all("lost"), []);
     for name in ["synced", "synced_data"] {
         let kept = (name.to_owned(), vec![0; 3]);
-        assert!(machine.on_disk(name).contains(&kept), "{name}");
+        assert!(machine.disk.read_all(name).contains(&kept), "{name}");
     }
 }
 
@@ -156,14 +156,13 @@ struct Machine {
     installation: Installation,
     github: FakeProvider,
     library: PathBuf,
-    disk: PathBuf,
+    disk: Scratch,
 }
 
 impl Machine {
     async fn new() -> Self {
         let installation = Installation::new();
-        let [library, disk] = ["forgetful.so", "disk"].map(|name| installation.scratch.file(name));
-        std::fs::create_dir(&disk).unwrap();
+        let library = installation.scratch.file("forgetful.so");
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
             .args([library.as_os_str(), FORGETFUL.as_ref()])
@@ -174,7 +173,7 @@ impl Machine {
             github: FakeProvider::start_slow_github().await,
             installation,
             library,
-            disk,
+            disk: Scratch::new(),
         }
     }
 
@@ -183,7 +182,7 @@ impl Machine {
         program
             .env("LD_PRELOAD", &self.library)
             .env("FORGETFUL_FOLDER", self.folder())
-            .env("FORGETFUL_DISK", &self.disk);
+            .env("FORGETFUL_DISK", self.disk.file("."));
         program
     }
 
@@ -202,19 +201,9 @@ impl Machine {
     fn cut_power(&self, served: BrokerProcess) -> BrokerProcess {
         served.kill();
         self.installation.scratch.remove_all("broker.db");
-        for (name, bytes) in self.on_disk("broker.db") {
+        for (name, bytes) in self.disk.read_all("broker.db") {
             std::fs::write(self.installation.scratch.file(&name), bytes).unwrap();
         }
         self.start()
-    }
-
-    /// The files on the disk whose names begin with `start`.
-    fn on_disk(&self, start: &str) -> Vec<(String, Vec<u8>)> {
-        let names = std::fs::read_dir(&self.disk).unwrap();
-        names
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.starts_with(start))
-            .map(|name| (name.clone(), std::fs::read(self.disk.join(name)).unwrap()))
-            .collect()
     }
 }

@@ -1,13 +1,18 @@
-//! Ada: her profile, the requests of her backend, and her authorization requests.
+//! Ada: her profile, the requests of her backend, and her authorization requests. And
+//! a request in bytes.
 
+use std::net::SocketAddr;
 use std::sync::LazyLock;
 
 use contract::{Digest, Profile, Provider, Subject};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use testkit::backend::Backend;
 use testkit::fresh;
 use testkit::http::{Http, Response};
 use testkit::leak_check::MARK;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 /// The base URL of every broker that is not configured otherwise; it listens elsewhere.
 pub(crate) const BASE: &str = "http://127.0.0.1:8000";
@@ -140,4 +145,31 @@ pub(crate) fn back_path(redirect: &Response, query: &str) -> String {
     let url = redirect.location().unwrap();
     let state = parameter(url, "state").unwrap();
     format!("/callback/github?{query}&state={state}")
+}
+
+/// Sends bytes that no client library would send, and reads until the broker closes the
+/// connection.
+pub(super) async fn exchange(address: SocketAddr, bytes: &[u8]) -> Response {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    response_in(&text)
+}
+
+fn response_in(text: &str) -> Response {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let headers: HeaderMap = lines.map(header_in).collect();
+    Response {
+        status: status.parse().unwrap(),
+        headers,
+        body: body.into(),
+    }
+}
+
+fn header_in(line: &str) -> (HeaderName, HeaderValue) {
+    let (name, value) = line.split_once(": ").unwrap();
+    (name.parse().unwrap(), value.parse().unwrap())
 }

@@ -6,8 +6,8 @@ use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
 use super::{DISCOVERY, FakeProviders, KEYS, legacy_error};
-use crate::fake_provider::{ACCESS_TOKEN, EMAILS, OUR_SECRET, Reply, TOKEN, USER};
-use crate::test_broker::CALLBACK;
+use crate::fake_provider::{ACCESS_TOKEN, EMAILS, Reply, TOKEN, USER};
+use crate::test_broker::{CALLBACK, OUR_SECRET};
 
 // Threats: A11.
 #[tokio::test]

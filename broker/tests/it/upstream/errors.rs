@@ -18,10 +18,10 @@ use super::{
     legacy_error, token,
 };
 use crate::fake_provider::{
-    CERTIFICATE, CERTIFICATE_KEY, EMAILS, FakeProvider, Reply, TOKEN, USER, github_config,
+    CERTIFICATE, CERTIFICATE_KEY, EMAILS, FakeProvider, Reply, TOKEN, USER,
 };
 use crate::installation::Scratch;
-use crate::test_broker::CALLBACK;
+use crate::test_broker::{CALLBACK, github_config};
 
 /// Each line is a row of the map, its error, the name of its test, and its cause.
 macro_rules! rows {

@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 
 use super::{DISCOVERY, KEY_ONE, KEY_TWO, KEYS, discovery_document, jwk, key_set, start_google};
-use crate::fake_provider::{FakeProvider, OUR_SECRET, Reply, TOKEN};
+use crate::fake_provider::{FakeProvider, Reply, TOKEN};
 use crate::installation::{Installation, Scratch};
 use crate::process::{BrokerCommand, CommandOutput};
-use crate::test_broker::{authorize_path, parameter};
+use crate::test_broker::{OUR_SECRET, authorize_path, parameter};
 
 /// Runs the command against these providers, with `more` lines under `[upstream]`.
 async fn check(

@@ -12,25 +12,24 @@ use reqwest::Method;
 use serde_json::Value;
 use testkit::http::Response;
 
-use crate::file_broker::BrokerWithOutages;
 use crate::http::overload::first_refusal;
-use crate::installation::Scratch;
+use crate::installation::{FileBroker, Scratch};
 use crate::test_broker::{
-    Browser, TestBroker, all, authorize_path, authorize_with, query_with, result_body,
-    session_body, token_body, with,
+    Browser, all, authorize_path, authorize_with, query_with, result_body, session_body,
+    token_body, with,
 };
 
 /// A broker without Google, whose store and clock can fail.
 pub(super) struct FaultyBroker {
-    broker: BrokerWithOutages,
+    broker: FileBroker,
     clock_panics: Arc<AtomicBool>,
 }
 
 impl std::ops::Deref for FaultyBroker {
-    type Target = TestBroker;
+    type Target = FileBroker;
 
-    fn deref(&self) -> &TestBroker {
-        &self.broker.broker
+    fn deref(&self) -> &FileBroker {
+        &self.broker
     }
 }
 
@@ -61,7 +60,7 @@ impl FaultyBroker {
             }
         };
         Self {
-            broker: BrokerWithOutages::start_on(clock, change).await,
+            broker: FileBroker::start_on(clock, change).await,
             clock_panics,
         }
     }
@@ -73,7 +72,7 @@ impl FaultyBroker {
 
     /// Begins a login while many steps wait for a locked database.
     pub(super) async fn overload(&self) -> Response {
-        let lock = self.broker.lock();
+        let lock = self.lock();
         let reads = all(20, || self.result(1));
         let refusal = async {
             let refusal = first_refusal(self).await;
@@ -84,11 +83,6 @@ impl FaultyBroker {
             refusal = refusal => refusal,
             _ = reads => panic!("the database is locked"),
         }
-    }
-
-    /// Makes every step fail that uses this table.
-    pub(super) fn disable(&self, table: &str) {
-        self.broker.disable(table);
     }
 
     /// Starts the login with key `n`.
@@ -126,11 +120,9 @@ impl FaultyBroker {
 
     /// Starts a login in bytes that no client library would send.
     pub(super) async fn start_by_hand(&self, media: &str, framing: &str, body: &str) -> Response {
-        let request = format!(
-            "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Content-Type: {media}\r\n{framing}\r\n\r\n{body}"
-        );
-        self.send_bytes(request).await
+        let headers = format!("Content-Type: {media}\r\n{framing}\r\n");
+        self.send_raw_body("POST", "/v1/login/session", &headers, body)
+            .await
     }
 
     /// Prefetches an authorization URL.
