@@ -1,18 +1,17 @@
 //! A login as operators see it: the audit events, under one id; their lines in the
 //! program's log, in both formats; and the program's metrics.
 
-use broker::audit::Event;
-use contract::{ClientId, Rule};
-use reqwest::Method;
+use broker::audit::{Event, Party};
+use contract::{ClientId, Provider, Rule};
 use serde_json::{Value, json};
 use testkit::http::{Http, Response};
 
 use crate::fake_provider::FakeProvider;
 use crate::installation::Installation;
-use crate::process::{BrokerCommand, BrokerProcess};
+use crate::process::BrokerProcess;
 use crate::test_broker::{
-    ADA_SECRET, CALLBACK, TestBroker, authorize_path, session_body, state, token_body, verifier,
-    with,
+    ADA_SECRET, Browser, CALLBACK, TestBroker, authorize_path, session_body, state, token_body,
+    verifier, with,
 };
 
 /// An event as a line: sender, receiver, operation, status, steps and rule.
@@ -42,12 +41,27 @@ fn is_of_api(line: &str) -> bool {
     line.starts_with("broker to github: GET ")
 }
 
-/// The upstream calls of a callback from GitHub.
-const CALLS: [&str; 3] = [
-    "broker to github: POST token 200 []",
-    "broker to github: GET user 200 []",
-    "broker to github: GET user emails 200 []",
-];
+/// Asserts that the events are these, all under one id, and that a call of the callback from
+/// GitHub has the id of its request.
+#[track_caller]
+fn is_logged(broker: &TestBroker, expected: &str) {
+    let events = broker.events();
+    let expected: Vec<_> = expected.trim().lines().map(str::trim).collect();
+    assert_eq!(lines(&events), expected);
+    let login = events[0].login.clone();
+    assert!(login.is_some());
+    let callback = events.iter().find(|it| it.operation.contains("callback"));
+    for event in &events {
+        assert_eq!(event.login, login, "{}", event.operation);
+        // A revocation reads nothing: it does not learn whose token it was.
+        let expected = (event.operation != "POST /v1/revoke").then_some("prj_ada");
+        let project = event.project.as_ref().map(ClientId::as_str);
+        assert_eq!(project, expected, "{}", event.operation);
+        if event.to == Party::Provider(Provider::GitHub) {
+            assert_eq!(event.request_id, callback.unwrap().request_id);
+        }
+    }
+}
 
 #[tokio::test]
 async fn a_clean_login_is_logged_step_by_step_under_one_id() {
@@ -55,29 +69,19 @@ async fn a_clean_login_is_logged_step_by_step_under_one_id() {
     broker.sign_in(1).await;
     broker.result(1).await;
     broker.result(1).await;
-    let events = broker.events();
-    let expected = [
-        "consumer to broker: POST /v1/login/session 200 [opened]",
-        "browser to broker: GET /login/{handle} 303 [bound]",
-    ]
-    .into_iter()
-    .chain(CALLS)
-    .chain([
-        "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed completed]",
-        "consumer to broker: POST /v1/login/result 200 [result_consumed]",
-        "consumer to broker: POST /v1/login/result 400 [] result.once",
-    ]);
-    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
-    let login = events[0].login.clone();
-    assert!(login.is_some());
-    for event in &events {
-        assert_eq!(event.login, login, "{}", event.operation);
-        assert_eq!(event.project.as_ref().unwrap().as_str(), "prj_ada");
-    }
-    // An upstream call has the id of its request, and precedes it.
-    let callback = &events[2 + CALLS.len()].request_id;
-    let is_its_own = |call: &Event| call.request_id == *callback;
-    assert!(events[2..2 + CALLS.len()].iter().all(is_its_own));
+    is_logged(
+        &broker,
+        "
+        consumer to broker: POST /v1/login/session 200 [opened]
+        browser to broker: GET /login/{handle} 303 [bound]
+        broker to github: POST token 200 []
+        broker to github: GET user 200 []
+        broker to github: GET user emails 200 []
+        browser to broker: GET /callback/{provider} 303 [upstream_login_consumed completed]
+        consumer to broker: POST /v1/login/result 200 [result_consumed]
+        consumer to broker: POST /v1/login/result 400 [] result.once
+        ",
+    );
 }
 
 #[tokio::test]
@@ -87,27 +91,20 @@ async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
     broker.profile(&token).await;
     broker.revoke(&token).await;
     broker.profile(&token).await;
-    let events = broker.events();
-    let expected = ["browser to broker: GET /authorize 303 []"]
-        .into_iter()
-        .chain(CALLS)
-        .chain([
-            "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed code_issued]",
-            "consumer to broker: POST /v1/token 200 [code_redeemed]",
-            "consumer to broker: GET /v1/profile 200 []",
-            "consumer to broker: POST /v1/revoke 200 [token_revoked]",
-            "consumer to broker: GET /v1/profile 401 [] bearer.ended",
-        ]);
-    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
-    let login = events[0].login.clone();
-    assert!(login.is_some());
-    for event in events {
-        assert_eq!(event.login, login, "{}", event.operation);
-        // A revocation reads nothing: it does not learn whose token it was.
-        let expected = (event.operation != "POST /v1/revoke").then_some("prj_ada");
-        let project = event.project.as_ref().map(ClientId::as_str);
-        assert_eq!(project, expected, "{}", event.operation);
-    }
+    is_logged(
+        &broker,
+        "
+        browser to broker: GET /authorize 303 []
+        broker to github: POST token 200 []
+        broker to github: GET user 200 []
+        broker to github: GET user emails 200 []
+        browser to broker: GET /callback/{provider} 303 [upstream_login_consumed code_issued]
+        consumer to broker: POST /v1/token 200 [code_redeemed]
+        consumer to broker: GET /v1/profile 200 []
+        consumer to broker: POST /v1/revoke 200 [token_revoked]
+        consumer to broker: GET /v1/profile 401 [] bearer.ended
+        ",
+    );
 }
 
 #[tokio::test]
@@ -175,13 +172,8 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
     let broker = installation.serve_with(&[(limit, "2")]);
     let visit = async |key: u8, page: &str| {
-        let path = broker.login(key).await;
-        let request = broker
-            .request(Method::GET, &path)
-            .header("Sec-Fetch-Site", "cross-site")
-            .header("Sec-Fetch-Mode", "navigate")
-            .header("Sec-Fetch-Dest", "document");
-        request.header("Referer", page).send().await.status
+        let browser = Browser::on_page(broker.http(), page);
+        browser.get(&broker.login(key).await).await.status
     };
     let alarm = "more sign-ins begin elsewhere";
     let alarms = |log: &str| log.lines().filter(|line| line.contains(alarm)).count();
@@ -232,30 +224,26 @@ async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
     }
 }
 
-/// A broker with metrics, and their URL.
-fn with_metrics(broker: BrokerCommand) -> (BrokerProcess, String) {
-    let broker = BrokerProcess::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
-    let line = broker.logged("serving metrics");
-    let (_, address) = line.rsplit_once("address=").unwrap();
-    let url = format!("http://{address}/metrics");
-    (broker, url)
-}
-
 async fn read(url: &str) -> Response {
     Http::new().get(url).send().await
 }
 
 // Threats: M7.
 #[tokio::test]
-async fn metrics_count_and_time_what_happens_and_contain_no_value_from_a_request() {
+async fn metrics_count_and_time_what_happens_for_the_operator_and_contain_no_value_from_a_request()
+{
     let (installation, github) = (Installation::new(), FakeProvider::start_github().await);
     // Port 1 of loopback: closed on any sane machine.
     let broker = installation
         .serve_at(&github)
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
-        .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
-    let (broker, url) = with_metrics(broker);
+        .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1")
+        .env("BROKER_OPERATOR__BIND", "127.0.0.1:0");
+    let broker = BrokerProcess::start(broker);
+    let line = broker.logged("serving metrics");
+    let (_, address) = line.rsplit_once("address=").unwrap();
+    let url = format!("http://{address}/metrics");
     for _ in 0..2 {
         let returned = broker.coming_back("code=upstream-code").await;
         assert_eq!(returned.send().await.status, 303);
@@ -313,30 +301,10 @@ async fn metrics_count_and_time_what_happens_and_contain_no_value_from_a_request
     }
     assert!(text.contains("\nbroker_delay_seconds "));
     assert!(text.ends_with("# EOF\n"), "{metrics:?}");
-}
-
-#[tokio::test]
-async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
-    let installation = Installation::new();
-    let (broker, url) = with_metrics(BrokerCommand::with("serve", &installation.config));
+    // They are at the operator's address, and nothing else is.
     broker.get("/metrics").await.is_refusal(404);
     let providers = url.replace("/metrics", "/api/providers");
     assert_eq!(read(&providers).await.status, 404);
     broker.terminate();
     assert_eq!(broker.ended(), Some(0));
-}
-
-#[test]
-fn a_taken_operator_port_fails_with_one_line() {
-    let installation = Installation::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    let broker =
-        BrokerCommand::with("serve", &installation.config).env("BROKER_OPERATOR__BIND", &address);
-    let output = broker.output();
-    assert_eq!(output.code, Some(1));
-    let line = format!("broker: cannot listen on {address}: ");
-    let last = output.err.lines().last().unwrap();
-    assert!(last.starts_with(&line), "{}", output.err);
-    assert!(last.ends_with("BROKER_OPERATOR__BIND"), "{}", output.err);
 }

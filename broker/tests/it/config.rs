@@ -218,26 +218,15 @@ fn only_a_broker_in_code_can_have_imitations_at_a_name_that_is_not_loopback() {
 }
 
 #[test]
-fn a_relative_database_path_starts_at_the_configuration() {
-    let scratch = Scratch::new();
-    let path = scratch.write(
-        "broker.toml",
-        &format!("{LOCAL}[store]\nurl = \"sqlite:a.db\"\n"),
-    );
-    let config = Config::load(&path).unwrap();
-    assert_eq!(
-        config.store.url.to_string(),
-        format!("sqlite:{}", scratch.file("a.db").display())
-    );
-}
-
-#[test]
-fn a_ca_file_may_have_several_certificates_and_starts_at_the_configuration() {
+fn relative_paths_start_at_the_configuration_and_a_ca_file_may_have_several_certificates() {
     let scratch = Scratch::new();
     let pem = [authority().pem(), authority().pem()].concat();
     scratch.write("authorities.pem", &pem);
-    let text = format!("{LOCAL}[upstream]\nca_file = \"authorities.pem\"\n");
-    let config = Config::load(&scratch.write("broker.toml", &text)).unwrap();
+    let text = "store.url = \"sqlite:a.db\"\nupstream.ca_file = \"authorities.pem\"\n";
+    let config = scratch.write("broker.toml", &format!("{LOCAL}{text}"));
+    let config = Config::load(&config).unwrap();
+    let database = format!("sqlite:{}", scratch.file("a.db").display());
+    assert_eq!(config.store.url.to_string(), database);
     let Some(CaCertificates::File(path)) = config.upstream.ca_file else {
         panic!("it names a file");
     };

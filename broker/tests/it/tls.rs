@@ -20,7 +20,7 @@ use crate::test_broker::{authorize_with, parameter, query_with};
 const COOKIE_KEYS: &str = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
 
 /// A folder with a configuration that has a certificate, and the configuration's path.
-pub(crate) fn config() -> (Scratch, PathBuf) {
+fn config() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     scratch.write("chain.pem", CERTIFICATE);
     scratch.write("key.pem", CERTIFICATE_KEY);
@@ -55,6 +55,8 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
         let url = format!("{scheme}://{}/livez", broker.address());
         assert!(untrusting.get(url).try_send().await.is_err(), "{why}");
     }
+    let health = BrokerCommand::with("health", &config).env("BROKER_BIND", broker.address());
+    assert_eq!(health.output().code, Some(0), "it is asked over TLS");
 }
 
 #[test]

@@ -102,13 +102,9 @@ async fn a_body_is_read_if_nothing_but_its_transfer_is_chunked() {
         ("x, chunked", 415),
         ("chunked", 200),
     ] {
-        let request = format!(
-            "POST {PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Content-Type: {JSON}\r\nTransfer-Encoding: {coding}\r\n\r\n\
-             {:x}\r\n{body}\r\n0\r\n\r\n",
-            body.len()
-        );
-        let response = broker.send_bytes(request).await;
+        let headers = format!("Content-Type: {JSON}\r\nTransfer-Encoding: {coding}\r\n");
+        let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        let response = broker.send_raw_body("POST", PATH, &headers, &chunks).await;
         assert_eq!(response.status, status, "{coding}: {response:?}");
     }
 }

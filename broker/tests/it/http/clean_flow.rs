@@ -2,13 +2,14 @@
 //! `GET /login/{handle}`; the fragment of an address, which a browser keeps over every
 //! redirect without one of its own; `POST /v1/login/result`.
 
+use broker::relay::RelayGuard;
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
 
 use crate::test_broker::{
-    BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile,
-    authorize_path, back_path, key, result_body, session_body, state, with,
+    BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, authorize_path, back_path,
+    session_body, state, with,
 };
 
 // Threats: A11.
@@ -110,73 +111,22 @@ async fn local_session(broker: &TestBroker) -> String {
 }
 
 #[tokio::test]
-async fn an_unknown_handle_is_a_page_with_advice() {
-    let broker = TestBroker::start().await;
-    for handle in ["x", "unknown", &"a".repeat(43)] {
-        let response = broker.browser().get(&format!("/login/{handle}")).await;
-        response.is_refusal_page(404, "handle.known");
-        assert!(response.text().contains("Start again"), "{response:?}");
-    }
-}
-
-#[tokio::test]
-async fn the_bound_browser_may_start_another_upstream_login() {
-    let broker = TestBroker::start().await;
-    let (browser, path) = (broker.browser(), broker.session(1).await);
-    let first = browser.to_provider(&path).await;
-    let second = browser.to_provider(&path).await;
-    assert_ne!(first, second);
-    // The first of the two that completes decides.
-    let denied = second.replace("code=upstream-code", "error=access_denied");
-    browser.get(&denied).await.redirects_to(CALLBACK);
-    browser.get(&first).await.redirects_to(CALLBACK);
-    let failed = json!({ "status": "failed", "error": "access_denied" });
-    broker.result(1).await.is_json(200, &failed);
-}
-
-// Threats: V6.
-#[tokio::test]
-async fn a_late_browser_is_redirected_to_the_callback() {
-    let broker = TestBroker::start().await;
-    let (browser, path) = (broker.browser(), broker.session(1).await);
-    for wait_ms in [600_000, 590_000] {
-        broker.advance_ms(wait_ms);
-        browser.get(&path).await.redirects_to(CALLBACK);
-    }
-    broker.advance_ms(10_000);
-    let page = browser.get(&path).await;
-    page.is_refusal_page(404, "handle.known");
-}
-
-// Threats: V6.
-#[tokio::test]
-async fn a_completed_login_redirects_every_browser_to_the_callback() {
-    let broker = TestBroker::start().await;
-    let (browser, path) = (broker.browser(), broker.session(1).await);
-    let back = browser.to_provider(&path).await;
-    browser.get(&back).await;
-    browser.get(&path).await.redirects_to(CALLBACK);
-    broker.browser().get(&path).await.redirects_to(CALLBACK);
-    broker.result(1).await;
-    browser.get(&path).await.redirects_to(CALLBACK);
-}
-
-#[tokio::test]
 async fn a_local_plain_client_can_complete_a_login_and_does_not_bind_it() {
-    let broker = TestBroker::start().await;
-    let path = local_session(&broker).await;
-    let curl = broker.plain_client();
-    let curls_back = curl.to_provider(&path).await;
-    let browser = broker.local_browser();
-    let back = browser.to_provider(&path).await;
-    let refused = broker.plain_client().get(&path).await;
-    refused.is_refusal(410);
-    browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
-    assert_eq!(broker.calls_upstream(), 3, "the user signed in");
-    curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
-    let again = broker.plain_client().get(&path).await;
-    again.redirects_to(LOCAL_CALLBACK);
-
+    for guard in [RelayGuard::Auto, RelayGuard::Off] {
+        let broker = TestBroker::start_with(|config| config.projects[0].relay_guard = guard).await;
+        let path = local_session(&broker).await;
+        let curl = broker.plain_client();
+        let curls_back = curl.to_provider(&path).await;
+        let browser = broker.local_browser();
+        let back = browser.to_provider(&path).await;
+        let refused = broker.plain_client().get(&path).await;
+        refused.is_refusal(410);
+        browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
+        assert_eq!(broker.calls_upstream(), 3, "the user signed in");
+        curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
+        let again = broker.plain_client().get(&path).await;
+        again.redirects_to(LOCAL_CALLBACK);
+    }
     let broker = TestBroker::start().await;
     let curl = broker.plain_client();
     let back = curl.to_provider(&local_session(&broker).await).await;
@@ -243,7 +193,7 @@ async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
     broker.send(Method::GET, path, &headers).await
 }
 
-// Threats: A30.
+// Threats: A30, V6.
 #[tokio::test]
 async fn a_login_that_ends_at_its_first_address_removes_the_fragment_before_the_callback() {
     let broker = TestBroker::start().await;
@@ -324,34 +274,4 @@ async fn a_login_is_pending_until_it_has_a_result_which_is_read_once() {
         let again = broker.result(n).await;
         broker.has_refused(&again, 400, "result.once");
     }
-}
-
-// Threats: A27, CVE-2022-39263.
-#[tokio::test]
-async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
-    let broker = TestBroker::start().await;
-    broker.sign_in(1).await;
-    let good = || result_body(1);
-    let by_bob = json!({
-        "client_id": "prj_bob", "client_secret": BOB_SECRET,
-        "session_key": key(1), "redirect_uri": BOB_CALLBACK,
-    });
-    let elsewhere = "https://other.example/";
-    for (body, rule) in [
-        (with(good(), "client_secret", "wrong"), "client.recognised"),
-        (by_bob, "result.known"),
-        (with(good(), "session_key", key(2)), "result.known"),
-        (
-            with(good(), "redirect_uri", LOCAL_CALLBACK),
-            "result.callback",
-        ),
-        (
-            with(good(), "redirect_uri", elsewhere),
-            "redirect_uri.registered",
-        ),
-        (with(good(), "session_key", "short"), "session_key.pattern"),
-    ] {
-        broker.refuses("/v1/login/result", &body, 400, rule).await;
-    }
-    broker.has_status(1, "succeeded").await;
 }

@@ -3,6 +3,7 @@
 //! JSON, except in the API.
 
 use reqwest::Method;
+use testkit::http::Response;
 
 use crate::test_broker::{CALLBACK, TestBroker, authorize_path};
 
@@ -30,6 +31,15 @@ const PATHS: [(&str, &str); 17] = [
 /// Methods that no path has, and one in another case.
 const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
 
+/// Asserts that a browser gets a page, except from the API.
+#[track_caller]
+fn is_refused_to_a_browser(path: &str, response: &Response, status: u16, rule: &str) {
+    match path.split('/').nth(1) {
+        Some("v1" | "api") => response.is_refusal(status),
+        _ => response.is_refusal_page(status, rule),
+    }
+}
+
 const FORM: &str = "application/x-www-form-urlencoded";
 
 // Threats: A36.
@@ -47,6 +57,10 @@ async fn a_wrong_method_is_405_with_the_allowed_ones() {
             let event = broker.events().pop().unwrap();
             let id = Some(&*event.request_id);
             assert_eq!(response.header("x-request-id"), id, "{method} {path}");
+            let html = "Accept: text/html\r\n";
+            let response = broker.send_raw(method, path, html).await;
+            is_refused_to_a_browser(path, &response, 405, "request.method");
+            assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
         }
     }
 }
@@ -59,7 +73,7 @@ async fn the_preconditions_apply_to_every_method() {
     for method in ["DELETE", "OPTIONS"].into_iter().chain(ODD_METHODS) {
         for (target, headers, status, rule) in [
             ("/nowhere", "", 404, "request.path"),
-            ("//v1/token", "", 404, "request.path"),
+            ("//v1/token", "Accept: text/html\r\n", 404, "request.path"),
             (
                 "/v1/token?client_secret=x",
                 "",
@@ -152,14 +166,13 @@ async fn every_spelling_of_a_method_override_is_refused() {
             }
         }
         let (start, rest) = body.split_at(2);
-        let chunked = format!(
-            "POST /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Authorization: Bearer {token}\r\nContent-Type: {FORM}\r\n\
-             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
-             2\r\n{start}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
-            rest.len()
+        let headers = format!(
+            "Authorization: Bearer {token}\r\nContent-Type: {FORM}\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
         );
-        broker.send_bytes(chunked).await.is_refusal(415);
+        let chunks = format!("2\r\n{start}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n", rest.len());
+        let chunked = broker.send_raw_body("POST", "/v1/profile", &headers, &chunks);
+        chunked.await.is_refusal(415);
     }
 }
 
@@ -188,58 +201,19 @@ const GET: Method = Method::GET;
 const HTML: [(&str, &str); 1] = [("Accept", "text/html")];
 
 #[tokio::test]
-async fn a_wrong_method_is_a_page_for_a_browser() {
-    let broker = TestBroker::start().await;
-    for method in ["POST", "BREW"] {
-        for path in ["/login/handle", "/authorize", "/return"] {
-            let response = broker.send_raw(method, path, "Accept: text/html\r\n").await;
-            response.is_refusal_page(405, "request.method");
-            assert_eq!(response.header("allow"), Some("GET, HEAD"));
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_api_path_never_returns_a_page() {
-    let broker = TestBroker::start().await;
-    for accept in [
-        "text/html",
-        "text/html;q=0",
-        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-    ] {
-        for (method, path, status) in [
-            ("GET", "/v1/token", 405),
-            ("BREW", "/v1/token", 405),
-            ("DELETE", "/api/providers", 405),
-            ("GET", "/v1/profile", 401),
-            ("GET", "/v1", 404),
-            ("GET", "/v1/", 404),
-            ("GET", "/api", 404),
-            ("GET", "/api/nothing", 404),
-            ("POST", "//v1/token", 404),
-        ] {
-            let accept = format!("Accept: {accept}\r\n");
-            let response = broker.send_raw(method, path, &accept).await;
-            response.is_refusal(status);
-        }
-    }
-}
-
-#[tokio::test]
 async fn an_unknown_path_is_404_in_json_or_on_a_page() {
     let broker = TestBroker::start().await;
-    let paths = "/ /v1/login /v1/login/sessions /v1/Token /v2/token /v10 /token /login /login/%00 \
+    let paths = "/ /v1 /v1/ /api /api/nothing /v1/login /v1/login/sessions /v1/Token /v2/token /v10 /token /login /login/%00 \
                  /login/a/b /callback /callback/gitlab /callback/Google /robots.txt \
                  /.well-known/openid-configuration /..%2f..%2fetc%2fpasswd";
     for path in paths.split(' ') {
         let response = broker.get(path).await;
         broker.has_refused(&response, 404, "request.path");
         let response = broker.send(GET, path, &HTML).await;
-        match path.split('/').nth(1) {
-            Some("v1" | "api") => response.is_refusal(404),
-            _ => response.is_refusal_page(404, "request.path"),
-        }
+        is_refused_to_a_browser(path, &response, 404, "request.path");
     }
+    let profile = broker.send(GET, "/v1/profile", &HTML).await;
+    profile.is_refusal(401);
 }
 
 /// Values of `Accept` that prefer HTML to JSON.

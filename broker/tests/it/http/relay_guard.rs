@@ -1,116 +1,15 @@
-//! The relay guard: the table from a visit to its provenance; the visits that need
-//! confirmation, by their provenance and by the settings of the project; the confirmation
-//! page, and its two forms, without which nothing changes.
+//! The relay guard: the table from a visit to its provenance, and the visits that need
+//! confirmation, by it and by the settings of the project; the confirmation page, and its two
+//! forms, without which nothing changes.
 
-use broker::relay::{Fetch, Provenance, Referrer, RelayDecision, RelayGuard, SelectAccount, Visit};
-use contract::Origin;
+use broker::relay::{RelayGuard, SelectAccount};
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
 
 use crate::test_broker::{
-    BASE, Browser, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, parameter, session_body,
-    with,
+    BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, parameter, session_body, with,
 };
-
-const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
-
-fn origins(texts: &[&str]) -> Vec<Origin> {
-    texts.iter().map(|text| text.parse().unwrap()).collect()
-}
-
-fn fetch(site: &str, mode: &str, dest: &str) -> Option<Fetch> {
-    let sent = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    Some(Fetch {
-        site: sent(site),
-        mode: sent(mode),
-        dest: sent(dest),
-    })
-}
-
-fn navigation(site: &str) -> Option<Fetch> {
-    fetch(site, "navigate", "document")
-}
-
-fn page(origin: &str) -> Referrer {
-    Referrer::Page(origin.to_owned())
-}
-
-#[track_caller]
-fn has_provenance(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
-    let visit = Visit { fetch, referrer };
-    assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
-}
-
-// Threats: X2.
-#[test]
-fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
-    for start in STARTS {
-        for site in ["cross-site", "same-site", "same-origin"] {
-            has_provenance(navigation(site), page(start), Provenance::Vouched);
-        }
-    }
-    for other in [
-        "https://evil.example",
-        "http://app.example",
-        "https://app.example:444",
-        "https://www.app.example",
-        "https://app.example.evil.example",
-        "http://localhost",
-        "http://localhost:3001",
-        "http://127.0.0.1:3000",
-        "null",
-    ] {
-        has_provenance(navigation("cross-site"), page(other), Provenance::Foreign);
-    }
-}
-
-#[test]
-fn any_other_visit_has_its_own_provenance() {
-    for (fetch, referrer, expected) in [
-        (navigation("none"), Referrer::Absent, Provenance::Typed),
-        (navigation("none"), page(STARTS[0]), Provenance::Typed),
-        (
-            navigation("cross-site"),
-            Referrer::Unreadable,
-            Provenance::Foreign,
-        ),
-        (
-            navigation("cross-site"),
-            Referrer::Absent,
-            Provenance::NoReferrer,
-        ),
-        // A client without fetch metadata is never vouched.
-        (None, Referrer::Absent, Provenance::NoMetadata),
-        (None, page(STARTS[0]), Provenance::NoMetadata),
-        (None, page("https://evil.example"), Provenance::Foreign),
-        (navigation(""), page(STARTS[0]), Provenance::NoMetadata),
-    ] {
-        has_provenance(fetch, referrer, expected);
-    }
-    for (mode, dest) in [
-        ("no-cors", "image"),
-        ("navigate", "iframe"),
-        ("navigate", "embed"),
-        ("cors", "empty"),
-        ("navigate", ""),
-        ("", "document"),
-        ("Navigate", "document"),
-    ] {
-        let fetch = fetch("cross-site", mode, dest);
-        has_provenance(fetch, page(STARTS[0]), Provenance::Embedded);
-    }
-}
-
-#[test]
-fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
-    for guard in [RelayGuard::Auto, RelayGuard::Off] {
-        let decision = guard.decide(Provenance::NoMetadata, true);
-        assert_eq!(decision, RelayDecision::PassUnbound);
-    }
-    let always = RelayGuard::Always.decide(Provenance::NoMetadata, true);
-    assert_eq!(always, RelayDecision::Confirm);
-}
 
 pub(super) const EVIL: &str = "https://evil.example/";
 
@@ -135,45 +34,78 @@ fn provenance_and_rule(broker: &TestBroker) -> (&'static str, Option<&'static st
     (event.provenance.unwrap().as_str(), rule)
 }
 
+/// The start origins of a project; that of its callback is none of them.
+const STARTS: [&str; 2] = ["https://www.example", "http://localhost:3000"];
+
+/// Pages of other origins, and what is no page.
+const ELSEWHERE: &str = "https://evil.example/ https://app.example/ http://www.example/ \
+    https://www.example:444/ https://a.www.example/ https://www.example.evil.example/ \
+    http://localhost/ http://localhost:3001/ http://127.0.0.1:3000/ null junk";
+
+/// Visits that are not vouched for: `Sec-Fetch-Site`, `-Mode` and `-Dest`, of which `-` is not
+/// sent, the `Referer`, and the provenance.
+const UNVOUCHED: [(&str, &str, &str); 15] = [
+    ("none navigate document", "-", "typed"),
+    ("none navigate document", STARTS[0], "typed"),
+    ("cross-site navigate document", "-", "no_referrer"),
+    ("- - -", "-", "no_metadata"),
+    ("- - -", STARTS[0], "no_metadata"),
+    ("- - -", EVIL, "foreign"),
+    ("- navigate document", STARTS[0], "no_metadata"),
+    ("cross-site no-cors image", STARTS[0], "embedded"),
+    ("cross-site navigate iframe", STARTS[0], "embedded"),
+    ("cross-site navigate embed", STARTS[0], "embedded"),
+    ("cross-site cors empty", STARTS[0], "embedded"),
+    ("cross-site navigate -", STARTS[0], "embedded"),
+    ("cross-site - document", STARTS[0], "embedded"),
+    ("cross-site Navigate document", STARTS[0], "embedded"),
+    ("same-origin navigate iframe", EVIL, "embedded"),
+];
+
+/// The headers of a visit.
+fn visit<'v>(fetch: &'v str, referrer: &'v str) -> Vec<(&'static str, &'v str)> {
+    let names = "Sec-Fetch-Site Sec-Fetch-Mode Sec-Fetch-Dest Referer".split(' ');
+    let headers = names.zip(fetch.split(' ').chain([referrer]));
+    headers.filter(|(_, value)| *value != "-").collect()
+}
+
 // Threats: X2, V3, X7, V1, V7, M7, GHSA-vh7g-p26c-j2cw.
 #[tokio::test]
-async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
-    let broker = TestBroker::start().await;
+async fn any_visit_but_a_navigation_from_a_start_origin_is_confirmed_and_binds_nothing() {
+    let starts = STARTS.map(|it| it.parse().unwrap());
+    let broker = with_project(|ada| ada.start_origins = Some(starts.to_vec())).await;
     let path = broker.session(1).await;
-    let navigation = [
-        ("Sec-Fetch-Mode", "navigate"),
-        ("Sec-Fetch-Dest", "document"),
-    ];
-    let navigating = |site, more: &[(&'static str, &'static str)]| {
-        let headers = [&navigation[..], &[("Sec-Fetch-Site", site)], more].concat();
-        broker.plain_client().with_headers(&headers)
-    };
-    let program = |name, value| broker.plain_client().with_header(name, value);
-    let browser = |name, value| broker.browser().with_header(name, value);
-    let start_origin = ("Referer", "https://app.example/");
-    for (visitor, provenance) in [
-        (navigating("cross-site", &[("Referer", EVIL)]), "foreign"),
-        (navigating("cross-site", &[("Referer", "junk")]), "foreign"),
-        (navigating("cross-site", &[]), "no_referrer"),
-        (navigating("none", &[]), "typed"),
-        (navigating("none", &[start_origin]), "typed"),
-        (broker.plain_client(), "no_metadata"),
-        (program(start_origin.0, start_origin.1), "no_metadata"),
-        (program("User-Agent", "Slackbot 1.0"), "no_metadata"),
-        (browser("Sec-Fetch-Dest", "iframe"), "embedded"),
-        (browser("Referer", EVIL), "foreign"),
-    ] {
-        is_confirmation_page(&visitor.get(&path).await);
+    let foreign = ELSEWHERE
+        .split(' ')
+        .map(|page| ("cross-site navigate document", page, "foreign"));
+    for (fetch, referrer, provenance) in UNVOUCHED.into_iter().chain(foreign) {
+        let page = broker
+            .send(Method::GET, &path, &visit(fetch, referrer))
+            .await;
+        is_confirmation_page(&page);
         let confirmed = (provenance, Some("relay.start_origin"));
-        assert_eq!(provenance_and_rule(&broker), confirmed);
+        assert_eq!(
+            provenance_and_rule(&broker),
+            confirmed,
+            "{fetch} from {referrer}"
+        );
         assert!(!broker.events().pop().unwrap().committed());
     }
     broker.has_status(1, "pending").await;
-    // No browser is bound.
-    let browser = broker.browser();
+    // No browser is bound; this one is, and may come again.
+    let browser = broker.browser_on("https://www.example/start?x=1");
     let back = browser.to_provider(&path).await;
-    assert_eq!(provenance_and_rule(&broker), ("vouched", None));
-    browser.get(&back).await;
+    let cookies = browser.cookie_header();
+    for start in STARTS {
+        for site in ["cross-site", "same-site", "same-origin"] {
+            let fetch = format!("{site} navigate document");
+            let headers = [&visit(&fetch, start)[..], &[("Cookie", &*cookies)]].concat();
+            let again = broker.send(Method::GET, &path, &headers).await;
+            assert_eq!(again.status, 303, "{fetch} from {start}");
+            assert_eq!(provenance_and_rule(&broker), ("vouched", None));
+        }
+    }
+    browser.get(&back).await.redirects_to(CALLBACK);
     broker.has_status(1, "succeeded").await;
 }
 
@@ -200,45 +132,25 @@ async fn the_guard_always_confirms_before_any_client_is_bound() {
 }
 
 #[tokio::test]
-async fn the_audit_log_has_the_provenance_although_the_guard_is_off() {
-    let broker = with_project(|ada| ada.relay_guard = RelayGuard::Off).await;
-    let path = broker.session(1).await;
-    assert_eq!(broker.browser_on(EVIL).get(&path).await.status, 303);
-    assert_eq!(provenance_and_rule(&broker), ("foreign", None));
-    assert_eq!(broker.browser().get(&path).await.status, 410);
-}
-
-#[tokio::test]
-async fn start_origins_replace_the_origins_of_the_callbacks() {
-    let broker = with_project(|ada| {
-        ada.start_origins = Some(vec!["https://www.example".parse().unwrap()]);
-    })
-    .await;
-    let path = broker.session(1).await;
-    is_confirmation_page(&broker.browser().get(&path).await);
-    let browser = broker.plain_client().with_headers(&[
-        ("Sec-Fetch-Site", "cross-site"),
-        ("Sec-Fetch-Mode", "navigate"),
-        ("Sec-Fetch-Dest", "document"),
-        ("Referer", "https://www.example/start?x=1"),
-    ]);
-    assert_eq!(browser.get(&path).await.status, 303);
-}
-
-#[tokio::test]
-async fn the_account_picker_can_be_limited_to_unvouched_visits() {
+async fn while_the_guard_is_off_an_unvouched_visit_is_logged_and_may_have_the_account_picker_alone()
+{
     let broker = with_project(|ada| {
         ada.relay_guard = RelayGuard::Off;
         ada.select_account = SelectAccount::Unvouched;
     })
     .await;
-    let prompt = async |key: u8, browser: Browser| {
-        let redirect = browser.get(&broker.session(key).await).await;
-        parameter(redirect.location().unwrap(), "prompt")
-    };
-    assert_eq!(prompt(1, broker.browser()).await, None);
-    let foreign = prompt(2, broker.browser_on(EVIL)).await;
-    assert_eq!(foreign.as_deref(), Some("select_account"));
+    let foreign = broker.browser_on(EVIL);
+    for (key, browser, provenance, prompt) in [
+        (1, broker.browser(), "vouched", None),
+        (2, foreign, "foreign", Some("select_account")),
+    ] {
+        let path = broker.session(key).await;
+        let redirect = browser.get(&path).await;
+        let sent = parameter(redirect.location().unwrap(), "prompt");
+        assert_eq!(sent.as_deref(), prompt, "{provenance}");
+        assert_eq!(provenance_and_rule(&broker), (provenance, None));
+        assert_eq!(broker.browser().get(&path).await.status, 410, "it is bound");
+    }
 }
 
 #[tokio::test]
@@ -317,7 +229,7 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     broker.has_status(1, "succeeded").await;
 }
 
-// Threats: X6, M6.
+// Threats: X6, M6, V6.
 #[tokio::test]
 async fn cancel_fails_the_login_once() {
     let broker = TestBroker::start().await;
