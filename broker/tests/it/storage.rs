@@ -9,8 +9,6 @@ mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
-#[cfg(feature = "postgres")]
-mod postgres_tls;
 mod races;
 mod sqlite;
 mod sweeping;

@@ -1,22 +1,27 @@
 //! The shared engine: one PostgreSQL server for the whole run with one schema per test, and
 //! the same behind pgbouncer in transaction mode, which hands two sessions of the server
 //! around, with one database per test. Several brokers on one database, for the steps that
-//! only one may take at a time, and a server that is killed. Needs PostgreSQL's programs and
-//! pgbouncer; `just test` installs them.
+//! only one may take at a time, and a server that is killed. And TLS to a server, checked as
+//! `sslmode=verify-full` says. Needs PostgreSQL's programs and pgbouncer; `just test` installs
+//! them.
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use broker::store::Store;
 use broker::store::fail_points::FailPoints;
+use broker::store::{Store, StoreUrl};
+use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rocket::futures::future::join_all;
 use testkit::postgres::bouncer::Bouncer;
-use testkit::postgres::{Durability, Server};
+use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
 use tokio_postgres::{Client, NoTls};
 
 use super::sqlite::{assert_every_step_is_stored, take_every_step};
-use super::test_store::{self, Engine, PausedStep, TestStore};
+use super::test_store::{Engine, PausedStep, TestStore, open_at};
+use crate::installation::Scratch;
+use crate::tls::{authority, certificate};
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
@@ -43,10 +48,9 @@ impl Schema {
     pub(crate) async fn with_password(password: &str) -> Self {
         let schema = Self(fresh_name());
         let name = &schema.0;
-        let group = testkit::postgres::PASSWORD_GROUP;
         schema
             .execute(&format!(
-                "CREATE ROLE {name} LOGIN PASSWORD '{password}' IN ROLE {group};
+                "CREATE ROLE {name} LOGIN PASSWORD '{password}' IN ROLE {PASSWORD_GROUP};
                  CREATE SCHEMA {name} AUTHORIZATION {name}"
             ))
             .await;
@@ -158,7 +162,7 @@ pub(crate) async fn pooled() -> Database {
 async fn refusal(setting: &str) -> String {
     let server = Server::start_with(Durability::Relaxed, &["synchronous_commit=off"]).unwrap();
     let bouncer = Bouncer::start(&server, &[setting]).unwrap();
-    let store = test_store::open_at(&bouncer.url("postgres"), FailPoints::NONE);
+    let store = open_at(&bouncer.url("postgres"), FailPoints::NONE);
     store.ready().await.unwrap_err().to_string()
 }
 
@@ -203,7 +207,7 @@ async fn while_one_broker_sweeps_another_deletes_nothing() {
 async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
     for _ in 0..10 {
         let schema = Schema::new().await;
-        let open = |_| test_store::open_at(&schema.url(), FailPoints::NONE);
+        let open = |_| open_at(&schema.url(), FailPoints::NONE);
         let brokers: Vec<_> = (0..3).map(open).collect();
         for ready in join_all(brokers.iter().map(Store::ready)).await {
             ready.unwrap();
@@ -229,4 +233,141 @@ async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
     server.kill().unwrap();
     server.start_again().unwrap();
     assert_every_step_is_stored(&open()).await;
+}
+
+const PASSWORD: &str = "LeakMark of the database";
+
+/// A server with a certificate, and the files of its authority and of another.
+struct TlsServer {
+    server: Server,
+    scratch: Scratch,
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl TlsServer {
+    /// A server with TLS, whose certificate is for `localhost`.
+    fn start() -> Self {
+        let mut started = Self::start_without_tls();
+        started.certify("localhost", |_| ());
+        started
+    }
+
+    fn start_without_tls() -> Self {
+        let mut server = Server::start_on_tcp(Durability::Relaxed).unwrap();
+        let role =
+            format!("CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}' IN ROLE {PASSWORD_GROUP}");
+        server.execute(&role).unwrap();
+        server
+            .execute("GRANT ALL ON SCHEMA public TO guest")
+            .unwrap();
+        let ([authority, other], scratch) = ([(); 2].map(|()| authority()), Scratch::new());
+        scratch.write("ca.pem", &authority.pem());
+        scratch.write("other.pem", &other.pem());
+        Self {
+            server,
+            scratch,
+            authority,
+        }
+    }
+
+    /// Gives the server a certificate for `name`, changed by `change`.
+    fn certify(&mut self, name: &str, change: impl FnOnce(&mut CertificateParams)) {
+        let (certificate, key) = certificate(&self.authority, name, change);
+        let cluster = self.server.cluster();
+        let owner = std::fs::metadata(&cluster).unwrap();
+        for (file, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = cluster.join(file);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+            chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
+        }
+        self.server.execute("ALTER SYSTEM SET ssl = on").unwrap();
+        self.server.execute("SELECT pg_reload_conf()").unwrap();
+        // The processes that serve connections are started after it was read.
+        let on = "SHOW ssl";
+        while self.server.execute(on).unwrap() != "on" {}
+    }
+
+    /// The address, with the authority in this file.
+    fn url(&self, host: &str, authority: &str) -> String {
+        let file = self.scratch.file(authority);
+        let url = self.server.url_at(host);
+        let url = url.replacen(
+            "broker@",
+            &format!("guest:{}@", PASSWORD.replace(' ', "%20")),
+            1,
+        );
+        format!("{url}?sslmode=verify-full&sslrootcert={}", file.display())
+    }
+
+    /// Checks that the broker does not connect, for this reason and with this advice.
+    async fn assert_refused(&self, host: &str, authority: &str, reason: &str, advice: &str) {
+        let opened = self
+            .url(host, authority)
+            .parse::<StoreUrl>()
+            .map_err(str::to_owned);
+        let opened = opened.and_then(|url| {
+            broker::store::open(&url, FailPoints::NONE).map_err(|it| it.to_string())
+        });
+        let error = match opened {
+            Ok(store) => store.ready().await.unwrap_err().to_string(),
+            Err(error) => error,
+        };
+        assert!(error.contains(reason) && error.contains(advice), "{error}");
+        assert!(!error.contains(PASSWORD), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_to_the_right_server_is_encrypted() {
+    let mut here = TlsServer::start();
+    let store = open_at(&here.url("localhost", "ca.pem"), FailPoints::NONE);
+    store.ready().await.unwrap();
+    let select = "SELECT ssl, version FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                  WHERE usename = 'guest'";
+    assert_eq!(here.server.execute(select).unwrap(), "t|TLSv1.3");
+}
+
+#[tokio::test]
+async fn a_server_with_another_authority_another_name_or_an_expired_certificate_is_refused() {
+    let here = TlsServer::start();
+    for (host, authority, reason, advice) in [
+        (
+            "localhost",
+            "other.pem",
+            "invalid peer certificate",
+            "by sslrootcert in store.url",
+        ),
+        (
+            "127.0.0.1",
+            "ca.pem",
+            "not valid for name",
+            "must be a name in",
+        ),
+    ] {
+        here.assert_refused(host, authority, reason, advice).await;
+    }
+    let mut expired = TlsServer::start_without_tls();
+    expired.certify("localhost", |params| {
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+    });
+    let advice = "renew the server's certificate";
+    expired
+        .assert_refused("localhost", "ca.pem", "expired", advice)
+        .await;
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_refused_and_a_file_without_an_authority_is_named() {
+    let here = TlsServer::start_without_tls();
+    here.scratch.write("empty.pem", "");
+    for (authority, reason, advice) in [
+        ("ca.pem", "does not support TLS", "set ssl=on"),
+        ("absent.pem", "/absent.pem", "cannot be read"),
+        ("empty.pem", "/empty.pem", "contains no certificate"),
+    ] {
+        here.assert_refused("localhost", authority, reason, advice)
+            .await;
+    }
 }
