@@ -156,15 +156,6 @@ struct PostgresBroker {
     schema: Schema,
 }
 
-/// Another session of the database, in a transaction.
-struct Session(tokio_postgres::Client);
-
-impl Session {
-    async fn release(self) {
-        self.0.batch_execute("COMMIT").await.unwrap();
-    }
-}
-
 impl PostgresBroker {
     async fn start() -> Self {
         let schema = Schema::new().await;
@@ -180,11 +171,11 @@ impl PostgresBroker {
     }
 
     /// Begins a transaction with this statement in another session.
-    async fn hold(&self, statement: &str) -> Session {
+    async fn hold(&self, statement: &str) -> tokio_postgres::Client {
         let client = connect(&self.schema.url()).await;
         let begin = format!("BEGIN; {statement}");
         client.batch_execute(&begin).await.unwrap();
-        Session(client)
+        client
     }
 
     /// Waits until this number of steps wait for a lock.
@@ -194,13 +185,9 @@ impl PostgresBroker {
              WHERE NOT granted AND relnamespace = '{}'::regnamespace",
             self.schema.name()
         );
-        while self.count(&waiting).await < steps {
+        while self.schema.count(&waiting).await < steps {
             tokio::task::yield_now().await;
         }
-    }
-
-    async fn count(&self, select: &str) -> i64 {
-        self.schema.count(select).await
     }
 }
 
@@ -241,8 +228,11 @@ async fn steps_that_wait_for_a_lock_or_a_connection_are_refused_in_time_and_have
     for response in [result, exchange, revocation].iter().chain(&sessions) {
         response.is_refusal(503);
     }
-    other.release().await;
-    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 1);
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(
+        postgres.schema.count("SELECT count(*) FROM logins").await,
+        1
+    );
     broker.profile(&token).await.is_json(200, &adas_profile());
     broker.has_status(1, "succeeded").await;
     assert_eq!(broker.token(&code).await.status, 200);
@@ -253,11 +243,14 @@ async fn steps_that_wait_for_a_lock_or_a_connection_are_refused_in_time_and_have
     in_time(async {
         tokio::join!(all, async {
             postgres.wait_for_blocked(16).await;
-            other.release().await;
+            other.batch_execute("COMMIT").await.unwrap();
         })
     })
     .await;
-    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 65);
+    assert_eq!(
+        postgres.schema.count("SELECT count(*) FROM logins").await,
+        65
+    );
 }
 
 /// The second statement of the step fails: the first has marked the result as consumed.

@@ -83,27 +83,6 @@ async fn the_list_of_providers_shows_their_configuration_and_a_disabled_one_star
     }
 }
 
-#[tokio::test]
-async fn an_unreachable_provider_is_unavailable_for_five_minutes() {
-    let broker = TestBroker::start_with(|config| {
-        let github = config.upstream.github.as_mut().unwrap();
-        github.web_url = "http://127.0.0.1:1".parse().unwrap();
-    })
-    .await;
-    let is_available = async |expected: bool| {
-        let providers = broker.get("/api/providers").await.json();
-        assert_eq!(providers[1]["available"], json!(expected));
-    };
-    let (browser, back) = broker.at_provider(1).await;
-    is_available(true).await;
-    browser.get(&back).await.redirects_to(CALLBACK);
-    is_available(false).await;
-    broker.advance_ms(290_000);
-    is_available(false).await;
-    broker.advance_ms(10_000);
-    is_available(true).await;
-}
-
 /// The path of a login whose callback is local, as a plain client needs.
 async fn local_session(broker: &TestBroker) -> String {
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);

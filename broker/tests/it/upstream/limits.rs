@@ -215,7 +215,7 @@ async fn b21_a_later_discovery_document_of_another_issuer_ends_logins_too() {
 
 // Threats: B18.
 #[tokio::test]
-async fn a_provider_is_unavailable_from_a_failed_login_until_one_succeeds() {
+async fn a_provider_is_unavailable_from_a_failed_login_until_one_succeeds_or_for_five_minutes() {
     let providers = FakeProviders::start().await;
     let credentials = r#"{"error":"incorrect_client_credentials"}"#;
     for (provider, path, reply) in [
@@ -238,6 +238,12 @@ async fn a_provider_is_unavailable_from_a_failed_login_until_one_succeeds() {
         providers.broker.advance_ms(12_000);
         assert!(providers.log_in(provider).await.is_ok());
         assert!(providers.is_available(provider).await);
+    }
+    let failed = providers.log_in_with(GitHub, TOKEN, &server_error()).await;
+    assert!(failed.is_err());
+    for (passes_ms, is_available) in [(290_000, false), (10_000, true)] {
+        providers.broker.advance_ms(passes_ms);
+        assert_eq!(providers.is_available(GitHub).await, is_available);
     }
 }
 
