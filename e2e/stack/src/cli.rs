@@ -119,27 +119,24 @@ async fn ask_health(control: SocketAddr) -> Result<(), Box<dyn Error>> {
 }
 
 /// The signals that end the program, from their registration on.
-struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
+struct StopSignals([Signal; 3]);
 
 impl StopSignals {
     fn register() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
             // The terminal was closed.
-            hangup: signal(SignalKind::hangup())?,
-        })
+            signal(SignalKind::hangup())?,
+        ]))
     }
 
     async fn wait_for_one(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
         }
     }
 }

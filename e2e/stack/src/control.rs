@@ -9,13 +9,12 @@ mod faults;
 #[cfg(test)]
 mod fuzz;
 mod guard;
-mod projects;
 mod source_page;
 mod stack;
 mod upstreams;
 
 pub(crate) use call_list::{Call, SandboxCalls, calls};
-pub(crate) use projects::NewProject;
+pub(crate) use stack::NewProject;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,9 +22,9 @@ use std::sync::Arc;
 use rocket::shield::Shield;
 use rocket::{Build, Rocket, catchers, routes};
 
-use crate::control_error;
 use crate::inspector;
 use crate::lessons;
+use crate::request;
 use crate::runtime::StackRuntime;
 use call_list::ControlCalls;
 
@@ -56,7 +55,6 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
     };
     let calls: Vec<Call> = [
         stack::calls(),
-        projects::calls(),
         upstreams::calls(),
         faults::calls(),
         events::calls(),
@@ -78,6 +76,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .manage(server.runtime)
         .manage(guard)
         .manage(events::FreeStreams::default())
+        .manage(lessons::Attacks::default())
         .manage(ControlCalls(calls))
         .mount("/", guard::routes())
         .mount("/", handlers)
@@ -87,5 +86,5 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .mount("/", source_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())
-        .register("/", catchers![control_error::catch])
+        .register("/", catchers![request::catch])
 }

@@ -5,9 +5,7 @@
 //! cookie of the stack's keeps the ids of the logins that the browser has started; an id
 //! is no secret.
 
-mod cookie;
-mod login_choice;
-mod page;
+mod panel;
 mod story;
 #[cfg(test)]
 mod tests;
@@ -15,14 +13,16 @@ mod tests;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use consumer_demo::SentCookies;
 use rocket::fairing::{Fairing, Info, Kind};
-use rocket::http::{ContentType, Method, Status};
+use rocket::http::{ContentType, Cookie, Method, SameSite, Status};
+use rocket::time::Duration;
 use rocket::{Build, Data, Request, Response, Rocket, get, routes};
+use url::Url;
 
 use crate::facts::LoginFlow;
 use crate::proxy::ProxyState;
-use cookie::LoginsCookie;
-use login_choice::{LoginChoice, Page};
+use panel::{LoginChoice, Page, problem, with_links, with_panel};
 
 /// The part of a demo's server that adds the panel to its answers.
 #[derive(Clone)]
@@ -62,9 +62,9 @@ impl DemoPanel {
     /// The page with what the stack adds to it.
     fn extended(&self, page: Page, html: &str, request: &Request<'_>) -> String {
         if page == Page::Home {
-            return page::with_links(html, &self.control);
+            return with_links(html, &self.control);
         }
-        let problem = page::problem(html);
+        let problem = problem(html);
         if page != Page::Profile && problem.is_none() {
             // A page about the request itself, such as 404.
             return html.to_owned();
@@ -76,7 +76,7 @@ impl DemoPanel {
             before: *before,
         };
         let panel = choice.panel(page, problem, &self.cookie.read(request));
-        page::with_panel(html, &self.control, &panel)
+        with_panel(html, &self.control, &panel)
     }
 }
 
@@ -135,4 +135,67 @@ fn page_of(request: &Request<'_>) -> Option<Page> {
         (Method::Post, _) if path.starts_with("/legacy/login/") => Page::Start,
         _ => return None,
     })
+}
+
+/// The number of ids that are kept: the one that signed the user in, and several starts
+/// after it.
+const MAX_LOGINS: usize = 8;
+
+/// The time that a browser keeps them.
+const MAX_AGE: Duration = Duration::days(1);
+
+/// The length of an id.
+const ID_LENGTH: usize = 12;
+
+/// The cookie of one demo, with the ids of the logins that a browser has started, newest first.
+#[derive(Debug, Clone)]
+struct LoginsCookie {
+    name: String,
+    is_secure: bool,
+}
+
+impl LoginsCookie {
+    /// The cookie of the demo at `url`. Its name contains the port, because browsers share
+    /// the cookies of all ports of a host, and a sandbox has a demo of its own.
+    fn of(url: &str) -> Self {
+        let url = Url::parse(url).ok();
+        let port = url.as_ref().and_then(Url::port_or_known_default);
+        let is_secure = url.as_ref().is_some_and(|url| url.scheme() == "https");
+        let prefix = if is_secure { "__Host-" } else { "" };
+        Self {
+            name: format!("{prefix}kit_logins_{}", port.unwrap_or_default()),
+            is_secure,
+        }
+    }
+
+    /// The ids that the browser sent. A malformed one is left out.
+    fn read(&self, request: &Request<'_>) -> Vec<String> {
+        let Some(value) = SentCookies::of(request).value(&self.name) else {
+            return Vec::new();
+        };
+        let ids = value.split('.').filter(|id| is_id(id));
+        ids.take(MAX_LOGINS).map(ToOwned::to_owned).collect()
+    }
+
+    /// The cookie with `login` before those that the browser sent.
+    fn with(&self, login: &str, request: &Request<'_>) -> Cookie<'static> {
+        let mut ids = self.read(request);
+        ids.retain(|id| id != login);
+        ids.insert(0, login.to_owned());
+        ids.truncate(MAX_LOGINS);
+        Cookie::build((self.name.clone(), ids.join(".")))
+            .http_only(true)
+            .same_site(SameSite::Lax)
+            .secure(self.is_secure)
+            .path("/")
+            .max_age(MAX_AGE)
+            .build()
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == ID_LENGTH
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

@@ -192,10 +192,10 @@ impl EventLog {
     /// Forgets everything but the last sequence number.
     pub(crate) fn clear(&self) {
         let mut log = self.lock();
-        log.run = new_run();
-        log.events.clear();
-        log.exchanges.clear();
-        log.exchange_bytes = 0;
+        *log = Log {
+            last_seq: log.last_seq,
+            ..Log::default()
+        };
         self.secrets.clear();
     }
 

@@ -14,8 +14,7 @@ use mock_upstream::{Clients, Labels, MockUpstream, Settings, Upstream};
 use crate::runtime::{
     BEHIND_FRONT, BoundPort, Reach, Stopping, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET,
 };
-use crate::settings::StackSettings;
-use crate::start_error::StackStartError;
+use crate::settings::{StackSettings, StackStartError};
 use crate::tls::{SharedAuthority, StackTls, TlsFront};
 
 /// The running providers. Dropping it stops them.

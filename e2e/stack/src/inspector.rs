@@ -5,8 +5,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `page` | the pages |
-//! | `login_list`, `sequence_view`, `exchange_view` | the logins, the sequence of one, and one of its exchanges |
+//! | `page` | the pages, and the list of logins |
+//! | `sequence_view`, `exchange_view` | the sequence of one login, and one of its exchanges |
 //! | `present` | the presenter's view: one arrow at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
 //! | `diagram`, `layout` | the sequence diagram as SVG |
@@ -18,7 +18,6 @@ mod curl;
 mod diagram;
 mod exchange_view;
 mod layout;
-mod login_list;
 mod page;
 mod present;
 mod rows;

@@ -67,15 +67,16 @@ pub(crate) fn status(code: u16) -> String {
 
 /// The meaning of a committed step.
 pub(crate) fn step(name: &str) -> &'static str {
-    let known = Step::ALL;
-    let step = known.iter().find(|step| step.name() == name);
-    step.map_or("Something was committed.", |step| step.meaning())
+    known_step(name).map_or("Something was committed.", |step| step.meaning())
+}
+
+fn known_step(name: &str) -> Option<&'static Step> {
+    Step::ALL.iter().find(|step| step.name() == name)
 }
 
 /// A committed step in a few words, for the diagram.
 fn step_in_short(name: &str) -> &'static str {
-    let known = Step::ALL.iter().find(|step| step.name() == name);
-    match known {
+    match known_step(name) {
         Some(Step::Opened) => "login pending",
         Some(Step::Bound) => "login bound to this browser",
         Some(Step::UpstreamLoginConsumed) => "provider’s answer used",

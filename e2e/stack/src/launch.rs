@@ -6,24 +6,20 @@ use std::net::SocketAddr;
 use std::sync::{Arc, RwLock, Weak};
 use std::time::Duration;
 
-use contract::ClientId;
 use mock_upstream::Labels;
 use rocket::{Build, Rocket};
 use tokio::sync::Mutex;
 
-use crate::attacks::Attacks;
 use crate::control::{self, ControlServer};
 use crate::demo_panel::DemoPanel;
 use crate::imitations::{RunningUpstream, broker_client};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
-    BoundPort, BrokerLaunch, Reach, ServerHandle, ServerUrls, StackRuntime, Stopping, own_origin,
-    silence_rocket,
+    BoundPort, BrokerSetup, OwnSandbox, Reach, SandboxDirectory, ServerHandle, ServerUrls,
+    StackRuntime, Stopping, UpstreamUrls, own_origin, silence_rocket,
 };
-use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
-use crate::settings::StackSettings;
-use crate::start_error::StackStartError;
+use crate::settings::{StackSettings, StackStartError};
 use crate::tls::StackTls;
 
 /// Everything that one stack starts with.
@@ -55,78 +51,164 @@ impl Launch<'_> {
     pub(crate) async fn start(self) -> Result<RunningStack, StackStartError> {
         silence_rocket();
         let settings = self.settings;
-        let reach = Reach {
-            tls: self.tls,
-            host: settings.host.clone(),
-            stopping: match self.own_sandbox {
-                Some(_) => Stopping::AtOnce,
-                None => Stopping::Graceful,
-            },
-        };
+        let reach = self.reach();
         let broker_port = reach.bind("the broker", "broker", settings.broker)?;
-        let broker_url = reach.url_of(&broker_port);
         let proxy_state = Arc::new(ProxyState::new(settings.clock.clone()));
-        let labels = project_labels(proxy_state.clone());
-        let clients = |provider| broker_client(&broker_url, provider).into();
-        let upstream = RunningUpstream::start(settings, &reach, clients, labels).await?;
+        let upstream = self
+            .start_upstream(&reach, &reach.url_of(&broker_port), &proxy_state)
+            .await?;
         let control_port = reach.bind("the control address", "control", settings.control)?;
+        let control = reach.url_of(&control_port);
         let demo = match self.has_demo {
-            true => {
-                let panel = |client_id, demo: &str| {
-                    let control = reach.url_of(&control_port);
-                    DemoPanel::new(proxy_state.clone(), control, client_id, demo)
-                };
-                Some(start_demo(settings, &reach, &self.projects, &broker_port, panel).await?)
-            }
+            true => Some(
+                self.start_demo(&reach, &broker_port, &control, &proxy_state)
+                    .await?,
+            ),
             false => None,
         };
         if let Some(demo) = &demo {
             upstream.mock.set_app_url(&demo.url);
         }
         let urls = ServerUrls {
+            control,
+            broker: reach.url_of(&broker_port),
             consumer: demo.as_ref().map(|demo| demo.url.clone()),
-            broker: broker_url,
-            control: reach.url_of(&control_port),
-            google: upstream.mock.google().url().to_owned(),
-            github: upstream.mock.github().url().to_owned(),
+            upstreams: UpstreamUrls {
+                google: upstream.mock.google().url().to_owned(),
+                github: upstream.mock.github().url().to_owned(),
+            },
         };
         let (demo, servers) = demo.map(|demo| (demo.app, demo.servers)).unzip();
         let mut servers: Vec<_> = servers.unwrap_or_default();
-        let (listener, front) = reach.listener(broker_port)?;
-        let launch = BrokerLaunch {
-            urls: &urls,
-            reach: &reach,
-            clock: settings.clock.current(),
-            projects: &self.projects,
-            proxy_state: &proxy_state,
-            upstream_timeout_ms: settings.upstream_timeout_ms,
-        };
-        let (broker, store) = launch.start().await?;
-        let runtime = Arc::new(StackRuntime {
+        let extend_control = self.extend_control;
+        let runtime = self.start_broker(reach, broker_port, urls, proxy_state, upstream, demo);
+        let runtime = Arc::new(runtime.await?);
+        let control = ControlServer::new(runtime.clone(), settings.control_host.clone());
+        let build = |address| Ok(extend_control(control::rocket(control.clone(), address)));
+        servers.push(runtime.reach.serve(control_port, build).await?);
+        Ok(RunningStack { runtime, servers })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach {
+            tls: self.tls.clone(),
+            host: self.settings.host.clone(),
+            stopping: match self.own_sandbox {
+                Some(_) => Stopping::AtOnce,
+                None => Stopping::Graceful,
+            },
+        }
+    }
+
+    /// Starts the imitated providers, whose only client is the broker. They label each sign-in
+    /// with the `client_id` of its project: a provider sees only the broker's `state`, and the
+    /// proxy has learnt whose it is when the broker issued it.
+    async fn start_upstream(
+        &self,
+        reach: &Reach,
+        broker_url: &str,
+        proxy_state: &Arc<ProxyState>,
+    ) -> Result<RunningUpstream, StackStartError> {
+        let proxy_state = proxy_state.clone();
+        let labels = Labels::new(move |state| {
+            let owner = proxy_state.event_log.secrets().owner_of(state)?;
+            owner.project.map(|project| project.to_string())
+        });
+        let clients = |provider| broker_client(broker_url, provider).into();
+        RunningUpstream::start(self.settings, reach, clients, labels).await
+    }
+
+    /// Starts the broker, and the proxy at its port.
+    async fn start_broker(
+        self,
+        reach: Reach,
+        port: BoundPort,
+        urls: ServerUrls,
+        proxy_state: Arc<ProxyState>,
+        upstream: RunningUpstream,
+        demo: Option<Arc<consumer_demo::App>>,
+    ) -> Result<StackRuntime, StackStartError> {
+        let settings = self.settings;
+        let (listener, front) = reach.listener(port)?;
+        let broker_setup = BrokerSetup::new(
+            &urls,
+            reach.clone(),
+            &self.projects,
+            proxy_state.clone(),
+            settings.upstream_timeout_ms,
+        );
+        let (broker, store) = broker_setup.start(settings.clock.current()).await?;
+        Ok(StackRuntime {
             proxy: Proxy::start(listener, broker.address, proxy_state.clone())?,
             urls,
-            reach: reach.clone(),
+            reach,
             clock: settings.clock.clone(),
             projects: self.projects,
             upstream: upstream.mock,
             demo,
             proxy_state,
-            attacks: Attacks::default(),
+            broker_setup,
             broker: Mutex::new(Some(broker)),
             store: RwLock::new(store),
-            upstream_timeout_ms: settings.upstream_timeout_ms,
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
             _fronts: upstream.fronts.into_iter().chain(front).collect(),
-        });
-        let control = ControlServer::new(runtime.clone(), settings.control_host.clone());
-        let build = |address| {
-            let server = control::rocket(control.clone(), address);
-            Ok((self.extend_control)(server))
+        })
+    }
+
+    /// Starts the demo, a client of the broker at this port, with links to `control` on its
+    /// pages.
+    async fn start_demo(
+        &self,
+        reach: &Reach,
+        broker: &BoundPort,
+        control: &str,
+        proxy_state: &Arc<ProxyState>,
+    ) -> Result<RunningDemo, StackStartError> {
+        let settings = self.settings;
+        let (ports, port) = demo_ports(settings, reach)?;
+        let url = reach.url(&settings.consumer.url_host(), port);
+        let (app, client_id) = self.demo_app(reach, broker, &url)?;
+        let panel = DemoPanel::new(proxy_state.clone(), control.to_owned(), client_id, &url);
+        let mut servers = Vec::new();
+        for port in ports {
+            let build = |address| Ok(panel.attach(app.rocket(address)?));
+            servers.push(reach.serve(port, build).await?);
+        }
+        Ok(RunningDemo { app, servers, url })
+    }
+
+    /// The demo at `url`, and the id of its project.
+    fn demo_app(
+        &self,
+        reach: &Reach,
+        broker: &BoundPort,
+        url: &str,
+    ) -> Result<(Arc<consumer_demo::App>, String), StackStartError> {
+        let callback = |path| {
+            let callback = format!("{url}{path}").parse();
+            callback.expect("an origin and a path")
         };
-        let control = reach.serve(control_port, build).await?;
-        servers.push(control);
-        Ok(RunningStack { runtime, servers })
+        let callbacks = vec![callback("/callback"), callback("/legacy/callback")];
+        let reached_from = self.settings.reached_from();
+        let ProjectCredentials {
+            client_id,
+            client_secret,
+            ..
+        } = (self.projects).register_for_development("The demo", "demo", callbacks, reached_from);
+        let shown_id = client_id.to_string();
+        let config = consumer_demo::Config {
+            authorization_origin: own_origin(&reach.url_of(broker)),
+            broker_ca: reach.tls.as_ref().map(|tls| tls.ca_pem().to_owned()),
+            ..consumer_demo::Config::new(
+                own_origin(&reach.url_from_here(broker)),
+                client_id,
+                client_secret,
+                own_origin(url),
+            )
+        };
+        let app = consumer_demo::App::new(config, self.settings.clock.for_consumer())?;
+        Ok((app, shown_id))
     }
 }
 
@@ -144,15 +226,6 @@ impl RunningStack {
         drop(runtime);
         wait_for_end_of(&ending).await;
     }
-}
-
-/// Labels each sign-in with the `client_id` of its project. The provider sees only the
-/// broker's `state`; the proxy has learnt whose it is when the broker issued it.
-fn project_labels(proxy_state: Arc<ProxyState>) -> Labels {
-    Labels::new(move |state| {
-        let owner = proxy_state.event_log.secrets().owner_of(state)?;
-        owner.project.map(|project| project.to_string())
-    })
 }
 
 /// Waits until the last request lets go of the runtime, for a second at most: the proxy
@@ -176,25 +249,6 @@ struct RunningDemo {
     /// One for each address of its host name.
     servers: Vec<ServerHandle>,
     url: String,
-}
-
-async fn start_demo(
-    settings: &StackSettings,
-    reach: &Reach,
-    projects: &ProjectRegistry,
-    broker: &BoundPort,
-    panel: impl Fn(String, &str) -> DemoPanel,
-) -> Result<RunningDemo, StackStartError> {
-    let (ports, port) = demo_ports(settings, reach)?;
-    let url = reach.url(&settings.consumer.url_host(), port);
-    let (app, client_id) = demo_app(settings, reach, projects, broker, &url)?;
-    let panel = panel(client_id.to_string(), &url);
-    let mut servers = Vec::new();
-    for port in ports {
-        let build = |address| Ok(panel.attach(app.rocket(address)?));
-        servers.push(reach.serve(port, build).await?);
-    }
-    Ok(RunningDemo { app, servers, url })
 }
 
 /// The attempts to find a number that is free on every address of the demo's host.
@@ -241,37 +295,4 @@ fn bind_demo(
         }
     }
     Ok((bound, port))
-}
-
-fn demo_app(
-    settings: &StackSettings,
-    reach: &Reach,
-    projects: &ProjectRegistry,
-    broker: &BoundPort,
-    url: &str,
-) -> Result<(Arc<consumer_demo::App>, ClientId), StackStartError> {
-    let callback = |path| {
-        format!("{url}{path}")
-            .parse()
-            .expect("an origin and a path")
-    };
-    let callbacks = vec![callback("/callback"), callback("/legacy/callback")];
-    let reached_from = settings.reached_from();
-    let ProjectCredentials {
-        client_id,
-        client_secret,
-        ..
-    } = projects.register_for_development("The demo", "demo", callbacks, reached_from);
-    let config = consumer_demo::Config {
-        authorization_origin: own_origin(&reach.url_of(broker)),
-        broker_ca: reach.tls.as_ref().map(|tls| tls.ca_pem().to_owned()),
-        ..consumer_demo::Config::new(
-            own_origin(&reach.url_from_here(broker)),
-            client_id.clone(),
-            client_secret,
-            own_origin(url),
-        )
-    };
-    let app = consumer_demo::App::new(config, settings.clock.for_consumer())?;
-    Ok((app, client_id))
 }

@@ -34,15 +34,15 @@
 //! | [`cli`] | the command line: the log, the banner, the signals |
 //! | [`stack`] | the handle for tests |
 //! | [`imitations`] | the imitated providers alone |
-//! | `sandboxes`, `sandbox_directory` | further stacks in the same process, and the links between their pages |
+//! | `sandboxes` | further stacks in the same process |
 //! | `launch` | the order in which everything starts and stops |
-//! | [`control`], `request`, `control_error` | the control address: the HTTP API, what its handlers take, and their errors |
+//! | [`control`], `request` | the control address: the HTTP API, what its handlers take, and their errors |
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
-//! | `lessons`, `attacks` | ten lessons, and the logins of the attacker in one of them |
+//! | `lessons` | ten lessons, and the logins of the attacker in one of them |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
-//! | `runtime` | the running parts and their reset; listeners and servers |
-//! | `facts`, `calls`, `labels` | what each event of a login means, and the words for it |
+//! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
+//! | `facts`, `labels` | what each event of a login means, and the words for it |
 //! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
@@ -79,13 +79,11 @@ mod sandboxes;
 mod launch;
 
 pub mod control;
-mod control_error;
 mod request;
 
 mod inspector;
 mod page;
 
-mod attacks;
 mod lessons;
 
 mod demo_panel;
@@ -93,9 +91,7 @@ mod demo_panel;
 pub mod login_status;
 
 mod runtime;
-mod sandbox_directory;
 
-mod calls;
 mod facts;
 mod labels;
 
@@ -115,11 +111,9 @@ mod tls;
 
 pub mod projects;
 pub mod settings;
-mod start_error;
 pub mod time;
 
 pub use runtime::{StackUrls, silence_rocket};
-pub use settings::{HostName, StackSettings};
+pub use settings::{HostName, StackSettings, StackStartError};
 pub use stack::Stack;
-pub use start_error::StackStartError;
 pub use time::StackClock;

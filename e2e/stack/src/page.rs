@@ -5,8 +5,7 @@ use askama::Template;
 use rocket::http::{ContentType, Status};
 use rocket::response::content::RawHtml;
 
-use crate::runtime::StackRuntime;
-use crate::sandbox_directory::SandboxLink;
+use crate::runtime::{SandboxLink, StackRuntime};
 
 /// A page with its status.
 pub(crate) type PageResponse = (Status, RawHtml<String>);

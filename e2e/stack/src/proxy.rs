@@ -7,13 +7,9 @@
 
 mod service;
 
-mod body;
 mod call;
 mod corrupt;
 mod delivery;
-mod headers;
-mod slow;
-mod state;
 mod upstream_conn;
 
 use std::error::Error as _;
@@ -25,18 +21,15 @@ use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::TcpStream;
 
-use crate::accept::accept;
+use crate::accept::Accepting;
 use call::ProxiedCall;
-use corrupt::Unanswered;
+use corrupt::{Unanswered, keep_silent};
+pub use delivery::ProxyState;
 use delivery::{ClientStream, ReadyAnswer};
-use headers::MAX_HEADERS;
 use service::ProxyService;
-use slow::keep_silent;
-pub use state::ProxyState;
-use upstream_conn::Target;
+use upstream_conn::{MAX_HEADERS, Target};
 
 /// A running proxy. Dropping it closes its listener and every connection.
 #[derive(Debug)]
@@ -45,7 +38,7 @@ pub struct Proxy {
     pub address: SocketAddr,
     target: Target,
     state: Arc<ProxyState>,
-    accepting: JoinHandle<()>,
+    _accepting: Accepting,
 }
 
 impl Proxy {
@@ -60,16 +53,15 @@ impl Proxy {
         target: SocketAddr,
         state: Arc<ProxyState>,
     ) -> std::io::Result<Self> {
-        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let listener = TcpListener::from_std(listener)?;
         let target = Target::new(target);
-        let accepting = tokio::spawn(accept_all(listener, target.clone(), state.clone()));
+        let (to, recorded_in) = (target.clone(), state.clone());
+        let serve = move |client| serve(client, to.clone(), recorded_in.clone());
         Ok(Self {
             address,
             target,
             state,
-            accepting,
+            _accepting: Accepting::start(listener, serve)?,
         })
     }
 
@@ -91,25 +83,6 @@ impl Proxy {
         }
         let request_id = answer.headers().get("x-request-id")?;
         Some(request_id.to_str().ok()?.to_owned())
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-async fn accept_all(listener: TcpListener, target: Target, state: Arc<ProxyState>) {
-    // When this task is aborted, its connections are too.
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            client = accept(&listener) => {
-                connections.spawn(serve(client, target.clone(), state.clone()));
-            }
-            Some(_) = connections.join_next() => {}
-        }
     }
 }
 

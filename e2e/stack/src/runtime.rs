@@ -1,6 +1,6 @@
 //! The running parts of a stack, and the reset that begins again with a fresh broker.
 
-mod broker_launch;
+mod broker_setup;
 mod reach;
 mod server;
 
@@ -11,19 +11,20 @@ use broker::store::Store;
 use mock_upstream::MockUpstream;
 use tokio::sync::Mutex;
 
-use crate::attacks::Attacks;
 use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
-use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
-use crate::start_error::StackStartError;
+use crate::settings::StackStartError;
 use crate::time::StackClock;
 use crate::tls::{StackTls, TlsFront};
 
-pub(crate) use broker_launch::{BrokerLaunch, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
+pub(crate) use broker_setup::{BrokerSetup, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 pub use reach::StackUrls;
-pub(crate) use reach::{BEHIND_FRONT, Reach, ServerUrls, own_origin};
+pub(crate) use reach::{
+    BEHIND_FRONT, OwnSandbox, Reach, SandboxDirectory, SandboxId, SandboxLink, ServerUrls,
+    UpstreamUrls, own_origin,
+};
 pub use server::silence_rocket;
 pub(crate) use server::{BoundPort, ServerHandle, Stopping};
 
@@ -37,13 +38,10 @@ pub(crate) struct StackRuntime {
     pub(crate) demo: Option<Arc<consumer_demo::App>>,
     pub(crate) proxy: Proxy,
     pub(crate) proxy_state: Arc<ProxyState>,
-    /// The attacks of the relay lesson.
-    pub(crate) attacks: Attacks,
+    pub(crate) broker_setup: BrokerSetup,
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     pub(crate) store: RwLock<Store>,
-    /// The time limit for one call of the broker to a provider.
-    pub(crate) upstream_timeout_ms: u64,
     /// The sandboxes of the process.
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
@@ -62,15 +60,7 @@ impl StackRuntime {
     pub(crate) async fn reset(&self) -> Result<(), StackStartError> {
         let mut broker = self.broker.lock().await;
         let clock = self.clock.restarted();
-        let launch = BrokerLaunch {
-            urls: &self.urls,
-            reach: &self.reach,
-            clock: clock.clone(),
-            projects: &self.projects,
-            proxy_state: &self.proxy_state,
-            upstream_timeout_ms: self.upstream_timeout_ms,
-        };
-        let (fresh, store) = launch.start().await?;
+        let (fresh, store) = self.broker_setup.start(clock.clone()).await?;
         self.proxy.retarget(fresh.address);
         self.upstream.reset();
         if let Some(demo) = &self.demo {
@@ -80,7 +70,6 @@ impl StackRuntime {
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         self.proxy_state.clear();
         self.projects.restore_relay_guards();
-        self.attacks.clear();
         // The old broker may finish its open requests; the reset does not wait for it.
         if let Some(old) = broker.replace(fresh) {
             tokio::spawn(old.stop());

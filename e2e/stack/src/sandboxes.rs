@@ -8,9 +8,9 @@
 pub(crate) mod api;
 
 mod activity;
-mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -19,16 +19,14 @@ use broker::clock::Clock;
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::control_error::ControlError;
 use crate::launch::{Launch, RunningStack};
-use crate::projects::ProjectCredentials;
-use crate::sandbox_directory::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink};
-use crate::settings::StackSettings;
-use crate::start_error::StackStartError;
+use crate::projects::{ProjectCredentials, ProjectRegistry};
+use crate::request::ControlError;
+use crate::runtime::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink, ServerUrls};
+use crate::settings::{StackSettings, StackStartError};
 use crate::tls::SharedAuthority;
 
 use activity::Activity;
-use plan::SandboxPlan;
 
 /// The sandboxes of one stack. Dropping it stops them.
 pub(crate) struct Sandboxes {
@@ -58,6 +56,29 @@ struct Sandbox {
     stack: RunningStack,
 }
 
+/// A request for a sandbox that was checked.
+pub(crate) struct SandboxPlan {
+    /// The name; by default the id.
+    name: Option<String>,
+    lifetime: Duration,
+    has_demo: bool,
+    projects: ProjectRegistry,
+    settings: StackSettings,
+}
+
+/// The settings of a sandbox beside `stack`: free ports, automatic sign-ins, a clock of
+/// its own.
+fn template(stack: &StackSettings) -> StackSettings {
+    StackSettings {
+        upstream_timeout_ms: stack.upstream_timeout_ms,
+        control_host: stack.control_host.clone(),
+        https: stack.https,
+        host: stack.host.clone(),
+        users: stack.users.clone(),
+        ..StackSettings::for_tests()
+    }
+}
+
 impl Sandboxes {
     /// No sandboxes yet; each will take what it does not choose itself from `stack`.
     pub(crate) fn new(
@@ -66,7 +87,7 @@ impl Sandboxes {
         directory: Arc<SandboxDirectory>,
     ) -> Arc<Self> {
         let sandboxes = Arc::new(Self {
-            template: plan::template(stack),
+            template: template(stack),
             limit: stack.max_sandboxes,
             clock: Clock::system(),
             authority,
@@ -83,14 +104,14 @@ impl Sandboxes {
         self: &Arc<Self>,
         plan: SandboxPlan,
         stack_control: String,
-    ) -> Result<SandboxInfo, SandboxStartError> {
+    ) -> Result<SandboxInfo, ControlError> {
         let slot = self.reserve()?;
         // In a task of its own: when a client goes away while its sandbox starts, the
         // sandbox is still registered, and ends after its lifetime.
         let launch = tokio::spawn(slot.launch(plan, stack_control));
         match launch.await {
             Ok(started) => started,
-            Err(_) => Err(SandboxStartError::NoRoom("a server failed".to_owned())),
+            Err(_) => Err(no_room("a server failed")),
         }
     }
 
@@ -150,10 +171,14 @@ impl Sandboxes {
         Some(Duration::from_millis(left_ms.try_into().unwrap_or(0)))
     }
 
-    fn reserve(self: &Arc<Self>) -> Result<Slot, SandboxStartError> {
+    fn reserve(self: &Arc<Self>) -> Result<Slot, ControlError> {
         let mut registry = self.registry();
         if registry.running.len() + registry.starting.len() >= self.limit {
-            return Err(SandboxStartError::TooMany(self.limit));
+            return Err(ControlError::too_many(format_args!(
+                "{} sandboxes run, which is the limit: delete one with DELETE \
+                 /api/sandboxes/ID, or start the stack with a larger --max-sandboxes",
+                self.limit
+            )));
         }
         registry.last_number += 1;
         let id = SandboxId(registry.last_number);
@@ -186,14 +211,14 @@ impl Slot {
         self,
         plan: SandboxPlan,
         stack_control: String,
-    ) -> Result<SandboxInfo, SandboxStartError> {
+    ) -> Result<SandboxInfo, ControlError> {
         let sandboxes = &self.sandboxes;
         let name = plan.name.unwrap_or_else(|| self.id.to_string());
         let activity = Arc::new(Activity::new(sandboxes.clock.clone(), plan.lifetime));
         let tls = plan.settings.https.then(|| sandboxes.authority.get());
         let launch = Launch {
             settings: &plan.settings,
-            tls: tls.transpose()?,
+            tls: tls.transpose().map_err(not_started)?,
             projects: plan.projects,
             has_demo: plan.has_demo,
             directory: sandboxes.directory.clone(),
@@ -204,7 +229,7 @@ impl Slot {
             }),
             extend_control: &|server| activity::attach(server, activity.clone()),
         };
-        let stack = launch.start().await?;
+        let stack = launch.start().await.map_err(not_started)?;
         let link = SandboxLink {
             name: name.clone(),
             control: stack.runtime.urls.control.clone(),
@@ -233,10 +258,8 @@ impl Drop for Slot {
 pub(crate) struct SandboxInfo {
     id: SandboxId,
     name: String,
-    control: String,
-    broker: String,
-    consumer: Option<String>,
-    upstreams: Upstreams,
+    #[serde(flatten)]
+    urls: ServerUrls,
     projects: Vec<ProjectCredentials>,
     /// The certificate authority to trust, if the sandbox has TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,28 +268,16 @@ pub(crate) struct SandboxInfo {
     ends_at: i64,
 }
 
-#[derive(Debug, Serialize)]
-struct Upstreams {
-    google: String,
-    github: String,
-}
-
 impl Sandbox {
     /// The description of this sandbox, with its id.
     fn info(&self, id: SandboxId) -> SandboxInfo {
-        let urls = self.stack.runtime.urls.clone();
+        let runtime = &self.stack.runtime;
         SandboxInfo {
             id,
             name: self.name.clone(),
-            control: urls.control,
-            broker: urls.broker,
-            consumer: urls.consumer,
-            upstreams: Upstreams {
-                google: urls.google,
-                github: urls.github,
-            },
-            projects: self.stack.runtime.projects.list(),
-            ca_file: self.stack.runtime.ca_file().map(Path::to_owned),
+            urls: runtime.urls.clone(),
+            projects: runtime.projects.list(),
+            ca_file: runtime.ca_file().map(Path::to_owned),
             ends_at: self.activity.ends_at().0.div_euclid(1000),
         }
     }
@@ -304,42 +315,23 @@ async fn end_overdue(sandboxes: &Weak<Sandboxes>) -> Option<Duration> {
     Some(sandboxes.next_end().unwrap_or(Duration::MAX))
 }
 
-/// The reason why there is no further sandbox.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SandboxStartError {
-    #[error(
-        "{0} sandboxes run, which is the limit: delete one with DELETE /api/sandboxes/ID, \
-         or start the stack with a larger --max-sandboxes"
-    )]
-    TooMany(usize),
-    #[error(
-        "this machine has no room for another sandbox ({0}): delete one with \
+/// The refusal of a sandbox that does not start.
+fn not_started(error: StackStartError) -> ControlError {
+    match error {
+        // A sandbox takes any free port, so no flag would help.
+        StackStartError::Listen { server, source, .. } => {
+            no_room(format_args!("{server}: {source}"))
+        }
+        error @ StackStartError::CaFile { .. } => {
+            ControlError::internal(format_args!("the sandbox does not start: {error}"))
+        }
+        other => no_room(other),
+    }
+}
+
+fn no_room(reason: impl Display) -> ControlError {
+    ControlError::unavailable(format_args!(
+        "this machine has no room for another sandbox ({reason}): delete one with \
          DELETE /api/sandboxes/ID, or raise the limit on open files (ulimit -n)"
-    )]
-    NoRoom(String),
-    #[error("the sandbox does not start: {0}")]
-    CaFile(StackStartError),
-}
-
-impl From<StackStartError> for SandboxStartError {
-    fn from(error: StackStartError) -> Self {
-        match error {
-            // A sandbox takes any free port, so no flag would help.
-            StackStartError::Listen { server, source, .. } => {
-                Self::NoRoom(format!("{server}: {source}"))
-            }
-            error @ StackStartError::CaFile { .. } => Self::CaFile(error),
-            other => Self::NoRoom(other.to_string()),
-        }
-    }
-}
-
-impl From<SandboxStartError> for ControlError {
-    fn from(error: SandboxStartError) -> Self {
-        match error {
-            SandboxStartError::TooMany(_) => Self::too_many(error),
-            SandboxStartError::NoRoom(_) => Self::unavailable(error),
-            SandboxStartError::CaFile(_) => Self::internal(error),
-        }
-    }
+    ))
 }

@@ -1,7 +1,8 @@
-//! Every address and flag of the stack. The program's `--help` is generated from this
-//! file.
+//! Every address and flag of the stack, and the reasons why it does not start with them, each
+//! as one line that says what helps. The program's `--help` is generated from this file.
 
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,11 +10,10 @@ use std::str::FromStr;
 use clap::Args;
 use contract::RedirectUri;
 use mock_upstream::Mode;
-use mock_upstream::users::KnownUsers;
+use mock_upstream::users::{KnownUsers, PeopleFileError};
 use url::Host;
 
 use crate::projects::ReachedFrom;
-use crate::start_error::StackStartError;
 use crate::time::StackClock;
 
 /// As many as two cores serve without noticeable delay.
@@ -150,6 +150,55 @@ impl StackSettings {
             Mode::Interactive
         }
     }
+}
+
+/// The reason why the stack does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StackStartError {
+    /// A server cannot listen on its address.
+    #[error("{server} cannot listen on {address} ({source}); choose another with --{flag}")]
+    Listen {
+        /// The server, as a noun phrase: `the broker`.
+        server: &'static str,
+        /// The address that it was given.
+        address: SocketAddr,
+        /// The operating system's error.
+        source: io::Error,
+        /// The flag that sets the address, without its dashes.
+        flag: &'static str,
+    },
+    /// The people file cannot be used.
+    #[error("--people {0}")]
+    People(#[from] PeopleFileError),
+    /// A listener cannot be used.
+    #[error("a listener cannot be used: {0}")]
+    Listener(#[from] io::Error),
+    /// A host name without TLS.
+    #[error(
+        "--host needs --https: only this machine may be reached by plain http, over which \
+         passwords, cookies and codes would cross the network in the clear"
+    )]
+    HostWithoutHttps,
+    /// The certificate of the authority cannot be written.
+    #[error(
+        "cannot write the certificate authority to {} ({source}); choose another file with --ca-file",
+        path.as_ref().map_or_else(|| "a temporary folder".to_owned(), |path| path.display().to_string())
+    )]
+    CaFile {
+        /// The file, unless it would be temporary.
+        path: Option<PathBuf>,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The broker does not start.
+    #[error(transparent)]
+    Broker(#[from] broker::StartError),
+    /// The broker's server does not start.
+    #[error("the broker does not start: {0}")]
+    BrokerServer(io::Error),
+    /// The demo does not start.
+    #[error(transparent)]
+    Consumer(#[from] consumer_demo::StartError),
 }
 
 /// A loopback host and a port: `localhost:3000`, `127.0.0.1:3000`.

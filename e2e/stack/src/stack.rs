@@ -11,11 +11,9 @@ use crate::faults::Faults;
 use crate::launch::{Launch, RunningStack};
 use crate::login_status::{self, LoginStatus};
 use crate::projects::ProjectRegistry;
-use crate::runtime::{StackRuntime, StackUrls};
-use crate::sandbox_directory::SandboxDirectory;
+use crate::runtime::{SandboxDirectory, StackRuntime, StackUrls};
 use crate::sandboxes::{self, Sandboxes};
-use crate::settings::StackSettings;
-use crate::start_error::StackStartError;
+use crate::settings::{StackSettings, StackStartError};
 use crate::time::StackClock;
 use crate::tls::SharedAuthority;
 

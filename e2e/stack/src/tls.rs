@@ -22,7 +22,7 @@ use rustls::ServerConfig;
 use tempfile::{NamedTempFile, TempDir};
 use url::Host;
 
-use crate::start_error::StackStartError;
+use crate::settings::StackStartError;
 use authority::CertificateAuthority;
 
 pub(crate) use front::TlsFront;

@@ -4,11 +4,10 @@
 //! content security policy limits the script to this address. A browser without scripts
 //! shows the same operations as plain tables.
 
-mod plain;
-
 use std::sync::Arc;
 
 use askama::Template;
+use contract::openapi::DOCUMENT;
 use contract::{RedirectUri, SessionKey};
 use rocket::http::{ContentType, Header, Status};
 use rocket::response::content::{RawCss, RawHtml, RawJavaScript, RawJson};
@@ -39,12 +38,12 @@ struct PageWithPolicy {
 #[derive(Template)]
 #[template(path = "contract.html")]
 struct ContractPage {
-    operations: Vec<plain::ContractOperation>,
+    operations: Vec<ContractOperation>,
 }
 
 #[get("/contract")]
 fn page() -> PageWithPolicy {
-    let operations = plain::operations();
+    let operations = operations();
     PageWithPolicy {
         page: html(&ContractPage { operations }),
         policy: Header::new("Content-Security-Policy", POLICY),
@@ -73,8 +72,7 @@ fn renderer() -> Result<(ContentType, Vec<u8>), Status> {
 /// this stack's broker, and the examples have credentials that it accepts.
 #[get("/contract/openapi.json")]
 fn document(runtime: &State<Arc<StackRuntime>>) -> RawJson<String> {
-    let document = serde_json::from_str(contract::openapi::DOCUMENT);
-    let mut document: Value = document.expect("it was made when this was built");
+    let mut document = parsed_document();
     append_choices(&mut document);
     fill_in(
         &mut document,
@@ -84,6 +82,10 @@ fn document(runtime: &State<Arc<StackRuntime>>) -> RawJson<String> {
     document["servers"] =
         json!([{ "url": runtime.urls.broker, "description": "The broker of this stack." }]);
     RawJson(document.to_string())
+}
+
+fn parsed_document() -> Value {
+    serde_json::from_str(DOCUMENT).expect("it was made when this was built")
 }
 
 /// Appends each `x-kit-choice` to the description beside it.
@@ -156,6 +158,174 @@ fn replace(value: &mut Value, values: &[(&str, &str)]) {
     }
 }
 
+/// An operation, as the page lists it.
+struct ContractOperation {
+    method: String,
+    path: String,
+    summary: String,
+    description: String,
+    choice: String,
+    takes: Vec<ContractField>,
+    answers: Vec<ContractAnswer>,
+}
+
+/// A parameter, or a member of a body.
+struct ContractField {
+    name: String,
+    /// `query`, `path` or `body`.
+    location: String,
+    is_required: bool,
+    /// Type, constants, pattern and lengths, on one line.
+    constraints: String,
+    description: String,
+}
+
+/// A status, with the members of its body.
+struct ContractAnswer {
+    status: String,
+    description: String,
+    fields: Vec<ContractField>,
+}
+
+/// Every operation of the contract.
+fn operations() -> Vec<ContractOperation> {
+    let document = parsed_document();
+    let reader = DocumentReader(&document);
+    let mut operations = Vec::new();
+    for (path, item) in members(&document["paths"]) {
+        let shared = &item["parameters"];
+        let own = members(item).filter(|(method, _)| *method != "parameters");
+        operations.extend(own.map(|(method, own)| reader.operation(method, path, own, shared)));
+    }
+    operations
+}
+
+struct DocumentReader<'d>(&'d Value);
+
+impl<'d> DocumentReader<'d> {
+    fn operation(
+        &self,
+        method: &str,
+        path: &str,
+        own: &'d Value,
+        shared: &'d Value,
+    ) -> ContractOperation {
+        let parameters = items(shared).chain(items(&own["parameters"]));
+        let mut takes: Vec<_> = parameters.map(|it| self.parameter(it)).collect();
+        takes.extend(self.body(&own["requestBody"]));
+        ContractOperation {
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            summary: text(&own["summary"]),
+            description: text(&own["description"]),
+            choice: text(&own["x-kit-choice"]),
+            takes,
+            answers: members(&own["responses"])
+                .map(|(status, answer)| self.answer(status, answer))
+                .collect(),
+        }
+    }
+
+    fn parameter(&self, parameter: &'d Value) -> ContractField {
+        ContractField {
+            name: text(&parameter["name"]),
+            location: text(&parameter["in"]),
+            is_required: parameter["required"] == true,
+            constraints: constraints(self.resolve(&parameter["schema"])),
+            description: text(&parameter["description"]),
+        }
+    }
+
+    fn answer(&self, status: &str, answer: &'d Value) -> ContractAnswer {
+        let answer = self.resolve(answer);
+        ContractAnswer {
+            status: status.to_owned(),
+            description: text(&answer["description"]),
+            fields: self.body(answer),
+        }
+    }
+
+    /// The members of a JSON body, or of all its alternatives.
+    fn body(&self, body: &'d Value) -> Vec<ContractField> {
+        let schema = self.resolve(&body["content"]["application/json"]["schema"]);
+        let schema = match schema.get("items") {
+            Some(items) => self.resolve(items),
+            None => schema,
+        };
+        let alternatives = items(&schema["oneOf"]).chain([schema]);
+        alternatives.flat_map(|it| self.fields(it)).collect()
+    }
+
+    fn fields(&self, schema: &'d Value) -> impl Iterator<Item = ContractField> {
+        members(&schema["properties"]).map(move |(name, own)| {
+            let resolved = self.resolve(own);
+            let description = own.get("description").or(resolved.get("description"));
+            ContractField {
+                name: name.to_owned(),
+                location: "body".to_owned(),
+                is_required: items(&schema["required"]).any(|it| it == name),
+                constraints: constraints(resolved),
+                description: description.map(text).unwrap_or_default(),
+            }
+        })
+    }
+
+    /// The value that `value` refers to with `$ref`, or `value` itself.
+    fn resolve(&self, value: &'d Value) -> &'d Value {
+        let target = value["$ref"].as_str().and_then(|it| it.strip_prefix('#'));
+        match target.and_then(|pointer| self.0.pointer(pointer)) {
+            Some(target) => self.resolve(target),
+            None => value,
+        }
+    }
+}
+
+/// The constraints of a schema, on one line.
+fn constraints(schema: &Value) -> String {
+    let one_of: Vec<_> = items(&schema["enum"]).map(constant).collect();
+    let types: Vec<_> = items(&schema["type"]).map(constant).collect();
+    let parts = [
+        types.join(" or "),
+        constant(&schema["type"]),
+        constant(&schema["const"]),
+        one_of.join(" or "),
+        constant(&schema["pattern"]),
+        length_limit("at least", &schema["minLength"]),
+        length_limit("at most", &schema["maxLength"]),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(", ")
+}
+
+fn length_limit(label: &str, length: &Value) -> String {
+    match length.as_u64() {
+        Some(length) => format!("{label} {length} characters"),
+        None => String::new(),
+    }
+}
+
+/// A constant as text; empty for other values.
+fn constant(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().trim_end().to_owned()
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let members = value.as_object().into_iter().flatten();
+    members.map(|(name, member)| (name.as_str(), member))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,9 +333,9 @@ mod tests {
     #[test]
     fn the_document_has_the_values_that_are_replaced() {
         for value in [CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SESSION_KEY, BROKER] {
-            assert!(contract::openapi::DOCUMENT.contains(value), "{value}");
+            assert!(DOCUMENT.contains(value), "{value}");
         }
-        let document: Value = serde_json::from_str(contract::openapi::DOCUMENT).unwrap();
+        let document = parsed_document();
         for path in LEGACY_PATHS {
             let operations = document["paths"][path].to_string();
             assert!(operations.contains(REDIRECT_URI), "{path}");

@@ -12,10 +12,9 @@ use tokio::sync::Semaphore;
 use tokio::sync::broadcast::Receiver;
 
 use super::call_list::{Call, calls};
-use crate::control_error::ControlError;
 use crate::event_log::{Exchange, LoggedEvent};
 use crate::login_status::{self, LoginStatus};
-use crate::request::{RedirectBack, ReturnPath};
+use crate::request::{ControlError, RedirectBack, ReturnPath};
 use crate::runtime::StackRuntime;
 
 /// The number of logins in the list.

@@ -12,11 +12,10 @@ use rocket::{FromForm, Route, State, delete, get, post, routes};
 use serde::Deserialize;
 
 use super::call_list::{Call, calls};
-use super::projects::find_project;
-use crate::control_error::{ControlError, parse_field};
+use super::stack::find_project;
 use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, HeldCall, MalformedAnswer};
 use crate::projects::ProjectRegistry;
-use crate::request::{JsonBody, RedirectBack, ReturnPath};
+use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, parse_field};
 use crate::runtime::StackRuntime;
 
 /// Longer than any client waits.
@@ -74,15 +73,14 @@ fn arm(
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<Value>), ControlError> {
     let injection = new.0.parse(&runtime.projects)?;
-    let mut armed = json!({
-        "id": null,
+    let armed = json!({
+        "id": runtime.faults().arm(injection.clone()),
         "operation": injection.operation.name(),
         "fault": injection.fault.name(),
         "client_id": injection.client_id,
         "nth": injection.nth,
         "sticky": injection.sticky,
     });
-    armed["id"] = runtime.faults().arm(injection).into();
     Ok((Status::Created, Json(armed)))
 }
 

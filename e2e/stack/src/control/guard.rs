@@ -10,7 +10,7 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request, Response};
 
-use crate::control_error::ControlError;
+use crate::request::ControlError;
 
 /// The settings of the guard.
 pub(super) struct ControlGuard {

@@ -11,8 +11,8 @@ use rocket::http::uri::fmt::Path as InPath;
 use rocket::response::content::RawHtml;
 use rocket::{Route, State, get, routes};
 
-use crate::control_error::ControlError;
 use crate::page::{Asset, PageHeader, html};
+use crate::request::ControlError;
 use crate::runtime::StackRuntime;
 use crate::sources::{Place, SourceFile};
 

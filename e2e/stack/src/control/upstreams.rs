@@ -1,7 +1,5 @@
 //! The imitated providers: their settings, next sign-ins, misbehaviours and requests.
 
-use std::fmt::Display;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use mock_upstream::journal::Entry;
@@ -14,9 +12,8 @@ use rocket::{FromForm, Route, State, delete, get, post, put, routes};
 use serde::Deserialize;
 
 use super::call_list::{Call, calls};
-use super::projects::find_project;
-use crate::control_error::{ControlError, parse_field};
-use crate::request::{JsonBody, RedirectBack, ReturnPath};
+use super::stack::find_project;
+use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, parse_field};
 use crate::runtime::StackRuntime;
 
 pub(super) fn calls() -> Vec<Call> {
@@ -62,8 +59,9 @@ fn configure(
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<NoContent, ControlError> {
     let upstream = find(runtime, provider)?;
-    let mode: Option<Mode> = setting("mode", settings.0.mode)?;
-    let iss: Option<Iss> = setting("iss", settings.0.iss)?;
+    let mode = settings.0.mode.map(|it| parse_field::<Mode>("mode", &it));
+    let iss = settings.0.iss.map(|it| parse_field::<Iss>("iss", &it));
+    let (mode, iss) = (mode.transpose()?, iss.transpose()?);
     if let Some(mode) = mode {
         upstream.set_mode(mode);
     }
@@ -79,7 +77,7 @@ fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
     NoContent
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NextSignIn {
     person: Option<Value>,
@@ -147,9 +145,8 @@ fn misbehave_form(
     } = form.into_inner();
     let provider: Provider = parse_field("provider", provider)?;
     let planned = NextSignIn {
-        person: None,
         misbehave: Some(misbehaviour.trim().to_owned()),
-        client_id: None,
+        ..NextSignIn::default()
     };
     next(provider.name(), JsonBody(planned), runtime)?;
     back.redirect()
@@ -230,20 +227,9 @@ fn find<'r>(
     runtime: &'r State<Arc<StackRuntime>>,
     name: &str,
 ) -> Result<&'r Upstream, ControlError> {
-    let provider: Provider =
-        name.parse()
-            .map_err(|error: mock_upstream::settings::UnknownProvider| {
-                ControlError::bad_request(error)
-            })?;
+    let provider = name.parse::<Provider>();
+    let provider = provider.map_err(ControlError::bad_request)?;
     Ok(runtime.upstream.provider(provider))
-}
-
-/// Parses an optional setting; the error names it and lists its values.
-fn setting<T: FromStr<Err: Display>>(
-    name: &str,
-    text: Option<String>,
-) -> Result<Option<T>, ControlError> {
-    text.map(|text| parse_field(name, &text)).transpose()
 }
 
 /// The least similarity of a name that is suggested, from 0 to 1.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use contract::LoginLifetime;
 
-use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::facts::meaning::{Answers, Meaning, meaning};
+use crate::facts::meaning::{Answers, CallEvents, CallOrResend, Meaning, calls_in, meaning};
 use crate::facts::{Call, Fact, LoginFlow, PanelTexts};
 use crate::labels;
 use crate::sources::Place;
@@ -71,7 +70,7 @@ impl Story {
             },
             ..Self::default()
         };
-        for item in calls::of(events) {
+        for item in calls_in(events) {
             if let CallOrResend::Call(call) = item {
                 story.add(&call, source);
             }

@@ -1,7 +1,11 @@
-//! Tests of the lines that a story makes of events. `logins.txt` has the logins, and a snapshot
-//! their panels.
+//! Tests of the lines that a story makes of events, and of the cookie. `logins.txt` has the
+//! logins, and a snapshot their panels.
 
-use super::page::{self, Panel};
+use rocket::http::Header;
+use rocket::local::blocking::Client;
+
+use super::LoginsCookie;
+use super::panel::{Panel, with_panel};
 use super::story::{Line, Source, Story};
 use crate::event_log::tests::{Login, events, logins};
 use crate::facts::LoginFlow;
@@ -89,7 +93,7 @@ fn a_panel_escapes_every_name_and_stands_above_the_first_card() {
     });
     let panel = Panel::of(story).with_login("aLogin");
     let html = "<head></head><main><h1>Ada</h1><section class=\"card\">…</section></main>";
-    let html = page::with_panel(html, "http://127.0.0.1:1", &panel);
+    let html = with_panel(html, "http://127.0.0.1:1", &panel);
     assert!(!html.contains("<script"), "{html}");
     assert!(html.contains("&#60;script&#62;alert(1)"), "{html}");
     assert!(html.contains("href=\"/kit/panel.css\">\n</head>"), "{html}");
@@ -102,8 +106,35 @@ fn a_panel_escapes_every_name_and_stands_above_the_first_card() {
 #[test]
 fn a_login_that_is_gone_is_said_to_be_gone() {
     let html = "<head></head><main><div data-problem=\"no_session\"></div></main>";
-    let html = page::with_panel(html, "http://127.0.0.1:1", &Panel::gone());
+    let html = with_panel(html, "http://127.0.0.1:1", &Panel::default());
     assert!(html.contains("does not know this login any more"), "{html}");
     let inspector = "href=\"http://127.0.0.1:1/\">Inspector";
     assert!(html.contains(inspector), "{html}");
+}
+
+#[test]
+fn the_ids_are_those_of_the_one_cookie_with_exactly_the_name() {
+    let client = Client::debug(rocket::build()).expect("a client");
+    let [ours, planted] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb"];
+    for (sent, ids) in [
+        (format!("other=x; __Host-kit_logins_443={ours}"), vec![ours]),
+        (
+            format!("__Host-kit_logins_443={ours}.x.{planted}"),
+            vec![ours, planted],
+        ),
+        (format!("%5F%5FHost-kit_logins_443={planted}"), vec![]),
+        (format!("\u{2000}__Host-kit_logins_443={planted}"), vec![]),
+        (
+            format!("%5F%5FHost-kit_logins_443={planted}; __Host-kit_logins_443={ours}"),
+            vec![ours],
+        ),
+        (
+            format!("__Host-kit_logins_443={ours}; __Host-kit_logins_443={planted}"),
+            vec![],
+        ),
+    ] {
+        let request = client.get("/").header(Header::new("Cookie", sent.clone()));
+        let cookie = LoginsCookie::of("https://localhost");
+        assert_eq!(cookie.read(request.inner()), ids, "{sent}");
+    }
 }

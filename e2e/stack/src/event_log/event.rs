@@ -14,17 +14,18 @@ use crate::faults::Fault;
 use crate::operation::BrokerOperation;
 
 /// The reporter of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventSource {
     /// The broker's audit log.
+    #[default]
     Audit,
     /// The proxy in front of the broker.
     Proxy,
 }
 
 /// An event of the audit log or of the proxy. The fields are the members of its JSON.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct LoggedEvent {
     /// The sequence number, from 1; it is never used again.
     pub seq: u64,
@@ -122,6 +123,12 @@ impl LoggedEvent {
     /// An event of the audit log. [`EventLog::append`](super::EventLog::append) numbers it.
     pub(crate) fn from_audit(event: &audit::Event) -> Self {
         Self {
+            at: event.at.0,
+            source: EventSource::Audit,
+            request_id: event.request_id.clone(),
+            from: event.from.name(),
+            to: event.to.name(),
+            operation: event.operation.clone(),
             project: event.project.as_ref().map(ClientId::to_string),
             provider: event.provider.map(Provider::as_str),
             login: event.login.as_ref().map(|login| login.as_str().to_owned()),
@@ -136,68 +143,24 @@ impl LoggedEvent {
             took_ms: event.took.map(whole_ms),
             committed: event.committed(),
             steps: event.steps.iter().map(|step| step.name()).collect(),
-            ..Self::blank(
-                EventSource::Audit,
-                event.at.0,
-                &event.request_id,
-                (event.from.name(), event.to.name()),
-                &event.operation,
-            )
-        }
-    }
-
-    /// An event of which no more is known.
-    fn blank(
-        source: EventSource,
-        at: i64,
-        request_id: &str,
-        (from, to): (&'static str, &'static str),
-        operation: &str,
-    ) -> Self {
-        Self {
-            seq: 0,
-            at,
-            source,
-            request_id: request_id.to_owned(),
-            from,
-            to,
-            operation: operation.to_owned(),
-            project: None,
-            provider: None,
-            login: None,
-            provenance: None,
-            status: None,
-            rule: None,
-            happened: None,
-            says: None,
-            law: None,
-            advice: None,
-            why: None,
-            took_ms: None,
-            committed: false,
-            steps: Vec::new(),
-            fault: None,
-            resend: false,
-            receipt: Receipt::default(),
+            ..Self::default()
         }
     }
 
     /// An event of a login without anything special, for tests to change.
     #[cfg(test)]
     pub(crate) fn example(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Self {
-        let at = i64::try_from(seq).unwrap() * 10;
         Self {
             seq,
+            at: i64::try_from(seq).unwrap() * 10,
+            request_id: request_id.to_owned(),
+            from,
+            to: "broker",
+            operation: operation.to_owned(),
             project: Some("demo".to_owned()),
             login: Some("aLogin".to_owned()),
             status: Some(200),
-            ..Self::blank(
-                EventSource::Audit,
-                at,
-                request_id,
-                (from, "broker"),
-                operation,
-            )
+            ..Self::default()
         }
     }
 }
@@ -224,6 +187,12 @@ impl ProxyEvent<'_> {
         let steps = audited.map(|event| event.steps.clone()).unwrap_or_default();
         let receipt = audited.map(|event| event.receipt.clone());
         LoggedEvent {
+            at,
+            source: EventSource::Proxy,
+            request_id: self.request_id.to_owned(),
+            from: self.operation.caller(),
+            to: "broker",
+            operation: self.operation.name().to_owned(),
             project: audited.and_then(|event| event.project.clone()),
             provider: audited.and_then(|event| event.provider),
             login: self.login.map(|login| login.as_str().to_owned()),
@@ -234,13 +203,7 @@ impl ProxyEvent<'_> {
             fault: self.fault.map(Fault::name),
             resend: self.fault.is_none(),
             receipt: receipt.unwrap_or_default(),
-            ..LoggedEvent::blank(
-                EventSource::Proxy,
-                at,
-                self.request_id,
-                (self.operation.caller(), "broker"),
-                self.operation.name(),
-            )
+            ..LoggedEvent::default()
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::mask;
 use crate::runtime::StackRuntime;
 
 /// The open exchange of a page.
+#[derive(Default)]
 pub(crate) struct ExchangeView {
     pub(crate) title: String,
     pub(crate) at: String,
@@ -63,13 +64,10 @@ impl ExchangeView {
         Self {
             title: event.operation.clone(),
             at: labels::time_of_day(event.at),
-            committed: Vec::new(),
-            notes: Vec::new(),
             exchange,
-            sendable: None,
-            curl: None,
             id_token: id_token.flatten(),
             answered_by: labels::provider(Some(event.to)),
+            ..Self::default()
         }
     }
 
@@ -92,8 +90,8 @@ impl ExchangeView {
             sendable: Some(request_id.to_owned()),
             curl: exchange.as_ref().and_then(command),
             exchange,
-            id_token: None,
             answered_by: "the broker",
+            ..Self::default()
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The pages of the inspector.
+//! The pages of the inspector, with the list of logins.
 
 use std::sync::Arc;
 
@@ -10,13 +10,17 @@ use rocket::{Responder, State, get};
 use sha2::{Digest as _, Sha256};
 
 use super::diagram;
-use super::login_list::{self, LoginEntry};
-use super::rows::Row;
-use super::sequence_view::{Sequence, SequenceView};
+use super::rows::{Note, Row};
+use super::sequence_view::{Sequence, SequenceView, project_name, title};
 use super::tools::Tools;
-use crate::control_error::ControlError;
+use crate::event_log::LoggedEvent;
+use crate::facts::Style;
+use crate::facts::meaning::{Outcome, meaning};
 use crate::faults::HeldCall;
+use crate::labels;
+use crate::login_status::{self, LoginStatus};
 use crate::page::{PageHeader, PageResponse, found, html};
+use crate::request::ControlError;
 use crate::runtime::{ServerUrls, StackRuntime};
 
 #[derive(Template)]
@@ -91,7 +95,7 @@ pub(super) async fn diagram_file(
 }
 
 async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str>) -> PageResponse {
-    let entries = login_list::list(runtime).await;
+    let entries = logins(runtime).await;
     let others = Sequence::of_others(runtime);
     let others_count = others
         .rows
@@ -133,5 +137,66 @@ impl InspectorPage<'_> {
     fn is_chosen(&self, login: &str) -> bool {
         let chosen = self.chosen.as_ref();
         chosen.and_then(|it| it.sequence.login.as_deref()) == Some(login)
+    }
+}
+
+/// The number of logins in the list.
+const MAX_LOGINS: usize = 40;
+
+/// One login in the list.
+struct LoginEntry {
+    login: String,
+    project: String,
+    title: String,
+    state: &'static str,
+    at: String,
+    /// The style and text of the outcome, once the app has learnt it.
+    outcome: Option<(Style, String)>,
+    /// The time at which a pending login expires, in Unix milliseconds, and the time that is
+    /// left.
+    expires: Option<(i64, String)>,
+    /// The style and short text of the last refusal or fault.
+    problem: Option<(Style, String)>,
+}
+
+/// The latest logins, newest first.
+async fn logins(runtime: &StackRuntime) -> Vec<LoginEntry> {
+    let event_log = runtime.event_log();
+    let mut entries = Vec::new();
+    for login in event_log.logins(MAX_LOGINS) {
+        let events = event_log.events(0, Some(&login));
+        if let Some(status) = login_status::of(runtime, &login).await {
+            entries.push(entry(runtime, status, &events));
+        }
+    }
+    entries
+}
+
+fn entry(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>]) -> LoginEntry {
+    let latest = events.last();
+    LoginEntry {
+        project: project_name(runtime, status.project.as_deref()),
+        title: title(&status),
+        state: labels::state(status.state),
+        outcome: events
+            .iter()
+            .rev()
+            .find_map(|event| outcome(runtime, event)),
+        expires: status.expires_at.map(|at| {
+            let left_ms = at - runtime.clock.now_ms();
+            (at, labels::minutes(left_ms))
+        }),
+        at: latest.map_or_else(String::new, |event| labels::time_of_day(event.at)),
+        problem: events.iter().rev().find_map(|event| Note::short(event)),
+        login: status.login,
+    }
+}
+
+/// The outcome that the answer of `event` told the app, as a badge.
+fn outcome(runtime: &StackRuntime, event: &LoggedEvent) -> Option<(Style, String)> {
+    // A fault has an event of its own; what it kept from the app is none the less stored.
+    match meaning(event, runtime.event_log()).outcome()? {
+        Outcome::SignedIn(user) => Some((Style::Succeeded, format!("✓ {user}"))),
+        Outcome::Failed(error) => Some((Style::Refused, format!("✕ {error}"))),
     }
 }

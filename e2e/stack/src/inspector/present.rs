@@ -13,7 +13,7 @@ use crate::labels;
 use crate::page::{PageResponse, found, html};
 use crate::runtime::StackRuntime;
 
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "present.html")]
 struct PresentPage {
     path: String,
@@ -100,10 +100,8 @@ impl PresentPage {
             login_path: "/".to_owned(),
             title: "This login is unknown".to_owned(),
             seq,
-            number: 0,
-            count: 0,
-            frame: None,
             problem: Some("It was removed by a reset, or is no longer kept.".to_owned()),
+            ..Self::default()
         }
     }
 

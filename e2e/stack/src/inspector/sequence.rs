@@ -11,9 +11,8 @@ use broker::audit::Step;
 use contract::LoginLifetime;
 
 use super::rows::{Arrow, Note, Participant, Row};
-use crate::calls::{self, CallEvents, CallOrResend};
 use crate::event_log::LoggedEvent;
-use crate::facts::meaning::{Answers, Meaning, meaning};
+use crate::facts::meaning::{Answers, CallEvents, CallOrResend, Meaning, calls_in, meaning};
 use crate::facts::{self, Call, Fact, Style};
 use crate::faults::Fault;
 use crate::labels;
@@ -31,7 +30,7 @@ pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers, now_ms: i
         was_sent_to_broker: false,
         is_at_provider: false,
     };
-    for item in calls::of(events) {
+    for item in calls_in(events) {
         match item {
             CallOrResend::Call(call) => builder.add(&call),
             CallOrResend::Resend(event) => {
@@ -136,22 +135,19 @@ impl SequenceBuilder<'_> {
 
     /// Adds the messages that must have led to this call.
     fn infer_before(&mut self, call: &CallEvents) {
-        use Participant::{Browser, Consumer, Provider};
         match call.call() {
-            Some(Call::StartLogin) => {
-                self.infer(call, "start", Browser, Consumer, Fact::WantsToSignIn);
-            }
+            Some(Call::StartLogin) => self.infer(call, Fact::WantsToSignIn),
             Some(Call::Visit) if !self.was_sent_to_broker => {
-                self.infer(call, "leave", Consumer, Browser, Fact::GoesToAddress);
+                self.infer(call, Fact::GoesToAddress);
                 self.was_sent_to_broker = true;
             }
             Some(Call::Authorize) if !self.was_sent_to_broker => {
-                self.infer(call, "start", Browser, Consumer, Fact::WantsToSignIn);
-                self.infer(call, "leave", Consumer, Browser, Fact::GoesToAuthorize);
+                self.infer(call, Fact::WantsToSignIn);
+                self.infer(call, Fact::GoesToAuthorize);
                 self.was_sent_to_broker = true;
             }
             Some(Call::Return) if self.is_at_provider => {
-                self.infer(call, "return", Provider, Browser, Fact::GoesToBroker);
+                self.infer(call, Fact::GoesToBroker);
                 self.is_at_provider = false;
             }
             _ => {}
@@ -251,27 +247,24 @@ impl SequenceBuilder<'_> {
 
     /// Adds the browser's next step, if it received the answer and was redirected.
     fn infer_after(&mut self, call: &CallEvents, event: &LoggedEvent, fact: Fact) {
-        use Participant::{Browser, Consumer, Provider};
         let is_received =
             event.is_delivered(call.fault()) && !self.answers.is_held(&event.request_id);
-        match fact.next_of(event).filter(|_| is_received) {
-            Some(Fact::SignsInThere) => {
-                self.infer(call, "provider", Browser, Provider, Fact::SignsInThere);
-                self.is_at_provider = true;
-            }
-            Some(next) => self.infer(call, "callback", Browser, Consumer, next),
-            None => {}
+        if let Some(next) = fact.next_of(event).filter(|_| is_received) {
+            self.infer(call, next);
+            self.is_at_provider |= next == Fact::SignsInThere;
         }
     }
 
-    fn infer(
-        &mut self,
-        call: &CallEvents,
-        suffix: &str,
-        from: Participant,
-        to: Participant,
-        fact: Fact,
-    ) {
+    /// Adds a message that neither broker nor proxy sees, beside a call.
+    fn infer(&mut self, call: &CallEvents, fact: Fact) {
+        use Participant::{Browser, Consumer, Provider};
+        let (suffix, from, to) = match fact {
+            Fact::WantsToSignIn => ("start", Browser, Consumer),
+            Fact::GoesToAddress | Fact::GoesToAuthorize => ("leave", Consumer, Browser),
+            Fact::SignsInThere => ("provider", Browser, Provider),
+            Fact::GoesToBroker => ("return", Provider, Browser),
+            _ => ("callback", Browser, Consumer),
+        };
         let texts = fact.labels();
         let id = format!("{}-{suffix}", call.id());
         self.rows.push(Row::Arrow(Arrow {

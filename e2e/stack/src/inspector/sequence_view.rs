@@ -13,7 +13,7 @@ use crate::event_log::LoggedEvent;
 use crate::facts::meaning::Answers;
 use crate::labels;
 use crate::login_status::{self, LoginStatus};
-use crate::runtime::StackRuntime;
+use crate::runtime::{StackRuntime, UpstreamUrls};
 
 /// The number of events without a login that are shown.
 const MAX_OTHER_EVENTS: usize = 60;
@@ -184,8 +184,8 @@ fn participants(
         provider,
         broker_host: host(&runtime.urls.broker),
         provider_host: match provider {
-            Some("google") => host(&runtime.urls.google),
-            Some(_) => host(&runtime.urls.github),
+            Some("google") => host(&runtime.urls.upstreams.google),
+            Some(_) => host(&runtime.urls.upstreams.github),
             None => "not known yet".to_owned(),
         },
     }
@@ -198,8 +198,8 @@ impl Answers for StackRuntime {
 
     fn leads_to_provider(&self, request_id: &str) -> Option<bool> {
         let location = self.event_log().location(request_id)?;
-        let mut providers = [&self.urls.google, &self.urls.github].into_iter();
-        Some(providers.any(|url| location.starts_with(url)))
+        let UpstreamUrls { google, github } = &self.urls.upstreams;
+        Some(location.starts_with(google) || location.starts_with(github))
     }
 
     fn is_held(&self, request_id: &str) -> bool {

@@ -11,7 +11,8 @@ use crate::time::StackClock;
 /// The state of the tools, and the options of their forms.
 pub(crate) struct Tools {
     pub(crate) clock: ClockView,
-    pub(crate) misbehaviours: Vec<MisbehaviourOption>,
+    /// The names of the misbehaviours, each with its description.
+    pub(crate) misbehaviours: Vec<(&'static str, String)>,
     pub(crate) queued: Vec<QueuedSignIn>,
     pub(crate) operations: Vec<BrokerOperation>,
     pub(crate) faults: &'static [Fault],
@@ -35,12 +36,6 @@ pub(crate) struct ClockView {
     pub(crate) time: String,
     pub(crate) advanced: String,
     pub(crate) is_advanced: bool,
-}
-
-/// A misbehaviour in the list of names, with its description.
-pub(crate) struct MisbehaviourOption {
-    pub(crate) name: &'static str,
-    pub(crate) description: String,
 }
 
 impl Tools {
@@ -89,7 +84,7 @@ impl ClockView {
 
 /// Every misbehaviour once, in the order of the table; with its provider, if only one has
 /// it.
-fn misbehaviours() -> Vec<MisbehaviourOption> {
+fn misbehaviours() -> Vec<(&'static str, String)> {
     let mut all: Vec<Misbehaviour> = Vec::new();
     for provider in Provider::ALL {
         let known = Misbehaviour::of(provider).iter();
@@ -102,10 +97,7 @@ fn misbehaviours() -> Vec<MisbehaviourOption> {
             (Some(google), None) => format!("Google only. {google}"),
             (None, github) => format!("GitHub only. {}", github.unwrap_or_default()),
         };
-        MisbehaviourOption {
-            name: it.name(),
-            description,
-        }
+        (it.name(), description)
     };
     all.into_iter().map(described).collect()
 }

@@ -2,71 +2,136 @@
 //! send the address to a victim, and come back for the result. Their client is no browser: it
 //! follows no redirect. And the attacker's desk, which shows the attacks on the page.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use broker::relay::RelayGuard;
-use contract::LoginLifetime;
+use contract::{ClientId, LoginLifetime};
 use reqwest::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use reqwest::{Certificate, Client, Method, Response, redirect, retry};
 
 use super::progress::LessonEvent;
-use crate::attacks::Attack;
-use crate::control_error::ControlError;
+use crate::event_log::EventLog;
 use crate::facts::meaning::Outcome;
 use crate::facts::{Fact, LoginFlow};
 use crate::labels;
+use crate::request::ControlError;
 use crate::runtime::StackRuntime;
 
 /// The time for one call. The demo itself waits for the broker.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Starts a login at the demo with Google.
-pub(super) async fn start(runtime: &StackRuntime, flow: LoginFlow) -> Result<(), ControlError> {
-    let after = runtime.event_log().last_seq();
-    let mut cookies = Vec::new();
-    let path = match flow {
-        LoginFlow::Clean => "/login/google",
-        LoginFlow::Legacy => "/legacy/login/google",
-    };
-    let link = send(runtime, Method::POST, path, &mut cookies).await?;
-    let secrets = runtime.event_log().secrets();
-    let found = link.and_then(|link| Some((secrets.login_at(&link)?, link)));
-    let (login, link) = found.ok_or_else(|| {
-        ControlError::unavailable(
-            "the demo did not start a login; is a fault armed? Begin the lesson again",
-        )
-    })?;
-    runtime.attacks.add(Attack {
-        login: login.as_str().to_owned(),
-        flow,
-        link,
-        after,
-        at: runtime.clock.now_ms(),
-        is_in: None,
-        cookies,
-    });
-    Ok(())
+/// The number of attacks that are kept.
+const MAX_ATTACKS: usize = 20;
+
+/// The logins that the attacker has started, oldest first.
+#[derive(Default)]
+pub(crate) struct Attacks(Mutex<VecDeque<Attack>>);
+
+/// A login that the attacker has started.
+#[derive(Clone)]
+pub(super) struct Attack {
+    pub(super) login: String,
+    /// The run of the event log, which a reset ends.
+    run: String,
+    flow: LoginFlow,
+    /// The address that is sent to the victim.
+    link: String,
+    /// The sequence number of the last event before it.
+    pub(super) after: u64,
+    /// The time of the start, in Unix milliseconds.
+    at: i64,
+    /// Whether the demo has signed the attacker in who came back for the result; `None` before
+    /// that.
+    is_in: Option<bool>,
+    /// The cookies that the attacker's browser has of the demo: names with their values.
+    cookies: Vec<(String, String)>,
 }
 
-/// Comes back to the demo's callback with the cookies of the attacker.
-pub(super) async fn read(runtime: &StackRuntime, login: &str) -> Result<(), ControlError> {
-    let gone = || {
-        ControlError::not_found(
-            "login: the attacker started no such login, or the stack was reset; start another",
-        )
-    };
-    let mut attack = runtime.attacks.find(login).ok_or_else(gone)?;
-    let path = match attack.flow {
-        LoginFlow::Clean => "/callback",
-        LoginFlow::Legacy => "/legacy/callback",
-    };
-    let target = send(runtime, Method::GET, path, &mut attack.cookies).await?;
-    // The demo redirects a user who is signed in to their profile.
-    attack.is_in = Some(target.as_deref() == Some("/profile"));
-    match runtime.attacks.replace(attack) {
-        true => Ok(()),
-        false => Err(gone()),
+impl Attacks {
+    /// The attacks since the start of the stack, or since its last reset.
+    pub(super) fn list(&self, event_log: &EventLog) -> Vec<Attack> {
+        let run = event_log.run();
+        let attacks = self.lock();
+        let of_run = attacks.iter().filter(|it| it.run == run);
+        of_run.cloned().collect()
     }
+
+    /// Starts a login at the demo with Google.
+    pub(super) async fn start(
+        &self,
+        runtime: &StackRuntime,
+        flow: LoginFlow,
+    ) -> Result<(), ControlError> {
+        let event_log = runtime.event_log();
+        let (run, after) = (event_log.run(), event_log.last_seq());
+        let mut cookies = Vec::new();
+        let path = match flow {
+            LoginFlow::Clean => "/login/google",
+            LoginFlow::Legacy => "/legacy/login/google",
+        };
+        let link = send(runtime, Method::POST, path, &mut cookies).await?;
+        let found = link.and_then(|link| Some((event_log.secrets().login_at(&link)?, link)));
+        let (login, link) = found.ok_or_else(|| {
+            ControlError::unavailable(
+                "the demo did not start a login; is a fault armed? Begin the lesson again",
+            )
+        })?;
+        let mut attacks = self.lock();
+        attacks.retain(|it| it.run == run);
+        if attacks.len() == MAX_ATTACKS {
+            attacks.pop_front();
+        }
+        attacks.push_back(Attack {
+            login: login.as_str().to_owned(),
+            run,
+            flow,
+            link,
+            after,
+            at: runtime.clock.now_ms(),
+            is_in: None,
+            cookies,
+        });
+        Ok(())
+    }
+
+    /// Comes back to the demo's callback with the cookies of the attacker.
+    pub(super) async fn read(
+        &self,
+        runtime: &StackRuntime,
+        login: &str,
+    ) -> Result<(), ControlError> {
+        let gone = || {
+            ControlError::not_found(
+                "login: the attacker started no such login, or the stack was reset; start another",
+            )
+        };
+        let event_log = runtime.event_log();
+        let mut known = self.list(event_log).into_iter();
+        let mut attack = known.find(|it| it.login == login).ok_or_else(gone)?;
+        let path = match attack.flow {
+            LoginFlow::Clean => "/callback",
+            LoginFlow::Legacy => "/legacy/callback",
+        };
+        let target = send(runtime, Method::GET, path, &mut attack.cookies).await?;
+        // The demo redirects a user who is signed in to their profile.
+        attack.is_in = Some(target.as_deref() == Some("/profile"));
+        let mut attacks = self.lock();
+        let mut of_run = attacks.iter_mut().filter(|it| it.run == event_log.run());
+        let known = of_run.find(|it| it.login == attack.login);
+        known.map(|known| *known = attack).ok_or_else(gone)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Attack>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The id of the demo's project.
+pub(super) fn demo(runtime: &StackRuntime) -> Result<ClientId, ControlError> {
+    let demo = runtime.projects.find("demo");
+    demo.map_err(|_| ControlError::not_found("this sandbox has no demo"))
 }
 
 /// Sends a request to the demo, and returns the address that it redirects to.

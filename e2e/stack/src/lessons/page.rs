@@ -9,8 +9,7 @@ use mock_upstream::{Next, Provider};
 use rocket::http::ContentType;
 use rocket::{State, get};
 
-use super::attacker::AttackerDesk;
-use super::forms;
+use super::attacker::{self, AttackerDesk, Attacks};
 use super::lesson::{LESSONS, Lesson, Preparation, Scope, Tick};
 use super::progress::{Beginning, LessonEvent, LessonRun, Progress, StackState, lesson_events};
 use super::step_view::{ActionView, Piece, StepView, pieces};
@@ -79,6 +78,7 @@ pub(super) fn lesson(
     run: Option<&str>,
     since: Option<&str>,
     login: Option<&str>,
+    attacks: &State<Attacks>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> PageResponse {
     let Some(index) = LESSONS.iter().position(|lesson| lesson.id == id) else {
@@ -110,7 +110,7 @@ pub(super) fn lesson(
         Beginning::Reset => page.notices.push(Notice::to_begin_again(
             "The stack was reset since this lesson began, and its events are gone. Your place in the lesson went with them.",
         )),
-        Beginning::At(run) => page.fill(runtime, &run, login),
+        Beginning::At(run) => page.fill(runtime, attacks, &run, login),
     }
     (found(true), html(&page))
 }
@@ -133,11 +133,17 @@ impl LessonPage {
     }
 
     /// Adds what has happened since `run` began.
-    fn fill(&mut self, runtime: &StackRuntime, run: &LessonRun, chosen: Option<&str>) {
+    fn fill(
+        &mut self,
+        runtime: &StackRuntime,
+        attacks: &Attacks,
+        run: &LessonRun,
+        chosen: Option<&str>,
+    ) {
         let lesson = self.lesson;
-        let attacks = runtime.attacks.list();
-        let is_attack = |login: &str| attacks.iter().any(|attack| attack.login == login);
         let log = runtime.event_log();
+        let attacks = attacks.list(log);
+        let is_attack = |login: &str| attacks.iter().any(|attack| attack.login == login);
         let events = log.events(run.since, None);
         let (events, logins) = lesson_events(&events, log, &is_attack);
         let stack = stack_state(runtime);
@@ -184,7 +190,7 @@ fn stack_state(runtime: &StackRuntime) -> StackState {
             }
         }
     }
-    let demo = forms::demo(runtime).ok();
+    let demo = attacker::demo(runtime).ok();
     let guard = demo.and_then(|demo| runtime.projects.relay_guard(&demo));
     StackState {
         armed: runtime.faults().armed(),

@@ -5,22 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use contract::Digest;
-use http_body_util::{BodyExt as _, Either, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 
-use super::body::ForwardedBody;
-use super::call::ProxiedCall;
+use super::call::{ProxiedCall, check, drop_hop_by_hop};
 use super::corrupt::{
-    ClientBody, Closed, Unanswered, bad_gateway, broker_unreachable, foreign_page, halved,
-    refused_request,
+    ClientBody, Closed, Unanswered, bad_gateway, broker_unreachable, dripping, endless,
+    foreign_page, halved, refused_request, whole,
 };
-use super::delivery::{DeliveredBody, Delivery, ReadyAnswer};
-use super::headers::{check, drop_hop_by_hop};
-use super::slow::{dripping, endless};
-use super::state::ProxyState;
-use super::upstream_conn::{Target, UpstreamConn};
+use super::delivery::{DeliveredBody, Delivery, ProxyState, ReadyAnswer};
+use super::upstream_conn::{ForwardedBody, Target, UpstreamConn};
 use crate::event_log::{
     LoggedEvent, ProxyEvent, RecordedExchange, RecordedRequest, RecordedResponse,
 };
@@ -67,7 +62,7 @@ impl ProxyService {
     ) -> Result<Response<DeliveredBody>, Unanswered> {
         self.ready.clear();
         if let Err(refused) = check(request.version(), request.headers()) {
-            return Ok(self.delivered(refused_request(&refused), None));
+            return Ok(self.delivered(refused_request(refused.status(), refused), None));
         }
         let call = ProxiedCall::read(request).await?;
         let resent = self.state.resends.explain(call.digest());
@@ -195,7 +190,8 @@ impl ProxyService {
         response: Response<Bytes>,
     ) -> Result<ClientAnswer, Unanswered> {
         let header = response.headers().get("x-request-id");
-        let request_id = header.and_then(text).unwrap_or_default().to_owned();
+        let request_id = header.and_then(|id| id.to_str().ok());
+        let request_id = request_id.unwrap_or_default().to_owned();
         let (head, body) = response.into_parts();
         let event_log = &self.state.event_log;
         let audited = event_log.audited(&request_id);
@@ -294,14 +290,6 @@ impl ProxyService {
             fault: Some(injected.fault),
         });
     }
-}
-
-fn whole(body: Bytes) -> ClientBody {
-    Either::Left(Full::new(body))
-}
-
-fn text(value: &HeaderValue) -> Option<&str> {
-    value.to_str().ok()
 }
 
 /// An id for an exchange that has no `X-Request-Id` of the broker.

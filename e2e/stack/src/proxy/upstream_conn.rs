@@ -1,18 +1,28 @@
-//! The connection to the current broker that belongs to one client connection.
+//! The way to the current broker: the connection that belongs to one client connection, and
+//! a request body on it.
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{Builder as Client, SendRequest};
-use hyper::header::{HOST, HeaderValue};
-use hyper::{Request, Response, body::Incoming};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
+use tokio::time::{Sleep, sleep};
 
-use super::body::ForwardedBody;
-use super::headers::MAX_HEADERS;
+use super::corrupt::Closed;
+
+/// More headers than any honest client sends. The broker decides below that limit.
+pub(super) const MAX_HEADERS: usize = 1000;
 
 type SendError = Box<dyn Error + Send + Sync>;
 
@@ -104,5 +114,131 @@ impl Target {
 
     pub(super) fn set(&self, address: SocketAddr) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+}
+
+/// Bodies up to this size are read whole before they are forwarded: twice the broker's
+/// limit. Of a larger body this much is forwarded before the [`REFUSAL_WAIT`].
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The time that the broker has to refuse a large body after its beginning. It stops
+/// reading then, and a client that goes on writing may lose the answer.
+const REFUSAL_WAIT: Duration = Duration::from_secs(2);
+
+/// The buffered start of a body, and the remainder of a large one.
+#[derive(Debug)]
+pub(super) struct ForwardedBody {
+    /// Empty once it is forwarded.
+    start: Bytes,
+    rest: Option<Remainder>,
+}
+
+#[derive(Debug)]
+struct Remainder {
+    incoming: Incoming,
+    passed: usize,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl ForwardedBody {
+    pub(super) async fn read(head: &Parts, mut incoming: Incoming) -> Result<Self, Closed> {
+        let mut start = Vec::new();
+        let mut is_whole = incoming.is_end_stream();
+        while !is_whole && !is_large(head) && start.len() <= BUFFER_BYTES {
+            match incoming.frame().await {
+                Some(Ok(frame)) => start.extend(frame.into_data().unwrap_or_default()),
+                // The client is gone.
+                Some(Err(_)) => return Err(Closed),
+                None => is_whole = true,
+            }
+        }
+        let rest = Remainder {
+            incoming,
+            passed: start.len(),
+            pause: None,
+        };
+        Ok(Self {
+            start: start.into(),
+            rest: (!is_whole).then_some(rest),
+        })
+    }
+
+    /// A body that is known already.
+    pub(super) fn of(whole: Bytes) -> Self {
+        Self {
+            start: whole,
+            rest: None,
+        }
+    }
+
+    /// The buffered start.
+    pub(super) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// The whole body, unless it is large.
+    pub(super) fn whole(&self) -> Option<&[u8]> {
+        self.rest.is_none().then_some(&*self.start)
+    }
+}
+
+fn is_large(head: &Parts) -> bool {
+    let length = head.headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+    length.is_some_and(|length| length > BUFFER_BYTES)
+}
+
+impl Body for ForwardedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if !self.start.is_empty() {
+            let start = std::mem::take(&mut self.start);
+            return Poll::Ready(Some(Ok(Frame::data(start))));
+        }
+        match &mut self.rest {
+            Some(rest) => rest.poll(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_none() && self.start.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.rest {
+            Some(_) => SizeHint::default(),
+            None => SizeHint::with_exact(self.start.len() as u64),
+        }
+    }
+}
+
+impl Remainder {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "waits for the broker in real time, whatever our clock shows"
+    )]
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if self.passed > BUFFER_BYTES {
+            let pause = self
+                .pause
+                .get_or_insert_with(|| Box::pin(sleep(REFUSAL_WAIT)));
+            if pause.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        let frame = Pin::new(&mut self.incoming).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.passed += frame.data_ref().map_or(0, Bytes::len);
+        }
+        frame
     }
 }

@@ -1,17 +1,21 @@
 //! The way to the servers of a stack: the scheme and the host of every URL, the
-//! interfaces, and TLS in front of each server.
+//! interfaces, and TLS in front of each server; and the sandboxes that run in this process,
+//! for the links between the pages of the stack and theirs.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::str::FromStr;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use contract::Origin;
 use rocket::{Build, Rocket};
+use serde::{Serialize, Serializer};
 use url::Host;
 
 use super::server::{BoundPort, ServerHandle, Stopping};
-use crate::settings::{HostName, host_of};
-use crate::start_error::StackStartError;
+use crate::settings::{HostName, StackStartError, host_of};
 use crate::tls::{StackTls, TlsFront};
 
 /// Any free port of loopback, for a server behind a front.
@@ -137,12 +141,19 @@ pub struct StackUrls {
     pub github: String,
 }
 
-/// The URLs of the servers that run; a sandbox may have no demo.
-#[derive(Debug, Clone)]
+/// The URLs of the servers that run; a sandbox may have no demo. The fields are the members of
+/// its JSON.
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct ServerUrls {
-    pub(crate) consumer: Option<String>,
-    pub(crate) broker: String,
     pub(crate) control: String,
+    pub(crate) broker: String,
+    pub(crate) consumer: Option<String>,
+    pub(crate) upstreams: UpstreamUrls,
+}
+
+/// The URLs of the imitated providers.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct UpstreamUrls {
     pub(crate) google: String,
     pub(crate) github: String,
 }
@@ -150,19 +161,13 @@ pub(crate) struct ServerUrls {
 impl ServerUrls {
     /// The URLs of a stack that has a demo.
     pub(crate) fn with_demo(&self) -> StackUrls {
-        let Self {
-            consumer,
-            broker,
-            control,
-            google,
-            github,
-        } = self.clone();
+        let demo = self.consumer.as_ref();
         StackUrls {
-            consumer: consumer.expect("a stack that is no sandbox has a demo"),
-            broker,
-            control,
-            google,
-            github,
+            consumer: demo.expect("a stack that is no sandbox has a demo").clone(),
+            broker: self.broker.clone(),
+            control: self.control.clone(),
+            google: self.upstreams.google.clone(),
+            github: self.upstreams.github.clone(),
         }
     }
 }
@@ -171,4 +176,79 @@ impl ServerUrls {
 pub(crate) fn own_origin(url: &str) -> Origin {
     url.parse()
         .expect("the addresses of a stack are on loopback, or https")
+}
+
+/// The id of a sandbox, `s1`; a process never gives one twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SandboxId(pub(crate) u64);
+
+/// A text is not the id of a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MalformedSandboxId;
+
+/// The address of a running sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SandboxLink {
+    pub(crate) name: String,
+    /// The URL of its control address.
+    pub(crate) control: String,
+}
+
+/// The running sandboxes, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct SandboxDirectory(RwLock<BTreeMap<SandboxId, SandboxLink>>);
+
+/// The place of a sandbox: its name, and the stack that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OwnSandbox {
+    pub(crate) id: SandboxId,
+    pub(crate) name: String,
+    /// The URL of the stack's control address.
+    pub(crate) stack_control: String,
+}
+
+impl SandboxDirectory {
+    pub(crate) fn list(&self) -> Vec<(SandboxId, SandboxLink)> {
+        let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        entries
+            .iter()
+            .map(|(id, link)| (*id, link.clone()))
+            .collect()
+    }
+
+    pub(crate) fn add(&self, id: SandboxId, link: SandboxLink) {
+        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        entries.insert(id, link);
+    }
+
+    pub(crate) fn remove(&self, id: SandboxId) {
+        let mut entries = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        entries.remove(&id);
+    }
+}
+
+impl fmt::Display for SandboxId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}", self.0)
+    }
+}
+
+impl FromStr for SandboxId {
+    type Err = MalformedSandboxId;
+
+    fn from_str(text: &str) -> Result<Self, MalformedSandboxId> {
+        let number = text.strip_prefix('s').and_then(|it| it.parse().ok());
+        let id = number.map(Self).ok_or(MalformedSandboxId)?;
+        // `s01` and `s+1` are numbers, but no ids.
+        match id.to_string() == text {
+            true => Ok(id),
+            false => Err(MalformedSandboxId),
+        }
+    }
+}
+
+impl Serialize for SandboxId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }

@@ -13,7 +13,7 @@ use rocket::{Build, Rocket, Shutdown};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::start_error::StackStartError;
+use crate::settings::StackStartError;
 use crate::tls::TlsFront;
 
 /// A running web server, which listens until it is stopped or dropped.

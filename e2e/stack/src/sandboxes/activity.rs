@@ -11,7 +11,7 @@ use broker::model::UnixMs;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Build, Data, Request, Rocket, State, get, post, routes};
 
-use crate::control_error::ControlError;
+use crate::request::ControlError;
 use crate::runtime::StackRuntime;
 
 /// The time at which the last call ended, and the lifetime that begins with it.

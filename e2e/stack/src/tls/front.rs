@@ -12,12 +12,11 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::accept::accept;
+use crate::accept::Accepting;
 
 /// The time limit of a handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
@@ -34,7 +33,7 @@ const BUFFER_BYTES: usize = 16 * 1024;
 /// A running front. Dropping it closes the listener and every connection.
 #[derive(Debug)]
 pub(crate) struct TlsFront {
-    accepting: JoinHandle<()>,
+    _accepting: Accepting,
 }
 
 impl TlsFront {
@@ -57,30 +56,10 @@ impl TlsFront {
     }
 
     fn start_with(listener: std::net::TcpListener, forward: Forward) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        let listener = TcpListener::from_std(listener)?;
-        let accepting = tokio::spawn(accept_all(listener, forward));
-        Ok(Self { accepting })
-    }
-}
-
-impl Drop for TlsFront {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-/// The set of connections belongs to this task, and ends with it.
-async fn accept_all(listener: TcpListener, forward: Forward) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            client = accept(&listener) => {
-                connections.spawn(forward.clone().serve(client));
-            }
-            // A connection that breaks concerns its two ends alone.
-            Some(_) = connections.join_next() => {}
-        }
+        let serve = move |client| forward.clone().serve(client);
+        Ok(Self {
+            _accepting: Accepting::start(listener, serve)?,
+        })
     }
 }
 

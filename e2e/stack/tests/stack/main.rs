@@ -14,6 +14,5 @@ mod http_input;
 mod https;
 mod inspector;
 mod program;
-mod time;
 mod two_projects;
 mod what_happened;

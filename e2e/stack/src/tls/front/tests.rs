@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as ClientStream;
 use url::Host;

@@ -1,15 +1,18 @@
-//! The choice of the login that a page tells. Of several, the profile tells the last one that
-//! signed a user in, and any other page the one with the latest call: that of the tab that has
-//! just come back.
+//! The panel of a page: the choice of the login that it tells, and the HTML that is added.
+//!
+//! Of several logins, the profile tells the last one that signed a user in, and any other page
+//! the one with the latest call: that of the tab that has just come back.
 
 use std::sync::Arc;
 
-use super::page::Panel;
-use super::story::{Source, Story};
+use askama::Template;
+
+use super::story::{Line, Source, Story};
 use crate::event_log::LoggedEvent;
 use crate::facts::LoginFlow;
 use crate::facts::meaning::{Outcome, meaning};
 use crate::proxy::ProxyState;
+use crate::sources::Place;
 
 /// A page of the demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +59,7 @@ impl LoginChoice<'_> {
                 Page::Callback(flow) if logins.is_empty() => {
                     Panel::of(Story::default().without_login(flow))
                 }
-                _ => Panel::gone(),
+                _ => Panel::default(),
             };
         };
         let story = self.story(&chosen.events, format!("/logins/{}", chosen.id));
@@ -127,5 +130,85 @@ impl LoginChoice<'_> {
 impl Known<'_> {
     fn last_seq(&self) -> u64 {
         self.events.last().map_or(0, |event| event.seq)
+    }
+}
+
+/// The content of the panel; by default, of a login that the stack does not know any more.
+#[derive(Default)]
+pub(super) struct Panel {
+    /// The lines; none if the login is gone.
+    pub(super) lines: Vec<Line>,
+    pub(super) login: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "demo_panel/panel.html")]
+struct PanelTemplate<'a> {
+    panel: &'a Panel,
+    control: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "demo_panel/links.html")]
+struct LinksTemplate<'a> {
+    control: &'a str,
+    clean: String,
+    legacy: String,
+}
+
+impl Panel {
+    pub(super) fn of(story: Story) -> Self {
+        Self {
+            lines: story.into_lines(),
+            login: None,
+        }
+    }
+
+    pub(super) fn with_login(self, login: &str) -> Self {
+        Self {
+            login: Some(login.to_owned()),
+            ..self
+        }
+    }
+}
+
+/// The problem that a page is about, from its mark.
+pub(super) fn problem(html: &str) -> Option<&str> {
+    let (_, rest) = html.split_once("data-problem=\"")?;
+    rest.split_once('"').map(|(problem, _)| problem)
+}
+
+/// A page with the panel: above the first card of the profile, at the end of another page.
+pub(super) fn with_panel(html: &str, control: &str, panel: &Panel) -> String {
+    let template = PanelTemplate { panel, control };
+    let addition = template.render().expect("the template only writes strings");
+    let place = match problem(html) {
+        None => "<section class=\"card\"",
+        Some(_) => "</main>",
+    };
+    styled(&inserted(html, place, &addition))
+}
+
+/// The home page with links to the pages of the stack.
+pub(super) fn with_links(html: &str, control: &str) -> String {
+    let template = LinksTemplate {
+        control,
+        clean: Place::StartLogin.file().href(),
+        legacy: Place::LegacyState.file().href(),
+    };
+    let addition = template.render().expect("the template only writes strings");
+    styled(&inserted(html, "<main", &addition))
+}
+
+fn styled(html: &str) -> String {
+    let link = "<link rel=\"stylesheet\" href=\"/kit/panel.css\">\n";
+    inserted(html, "</head>", link)
+}
+
+/// `html` with `addition` before the first `place`; unchanged without one.
+fn inserted(html: &str, place: &str, addition: &str) -> String {
+    match html.find(place) {
+        Some(at) => [&html[..at], addition, &html[at..]].concat(),
+        None => html.to_owned(),
     }
 }
