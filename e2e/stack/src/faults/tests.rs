@@ -14,12 +14,15 @@ fn project(name: &str) -> Option<ClientId> {
 /// Arms `a@3`: a fault at the third call of the project; with a `*` it is sticky.
 fn arm(faults: &Faults, fault: &str) {
     let (name, nth) = fault.split_once('@').expect(fault);
-    faults.arm(FaultInjection {
-        client_id: project(name),
-        nth: nth.trim_end_matches('*').parse().expect(fault),
-        sticky: nth.ends_with('*'),
-        ..FaultInjection::next(read(), Fault::Html502)
-    });
+    let count = nth.trim_end_matches('*').parse().expect(fault);
+    let mut injection = FaultInjection::next(read(), Fault::Html502).nth(count);
+    if let Some(project) = project(name) {
+        injection = injection.for_client(project);
+    }
+    if nth.ends_with('*') {
+        injection = injection.sticky();
+    }
+    faults.arm(injection);
 }
 
 /// A call of the project for a login, as `a`; or `a!`, if it met a fault.

@@ -98,6 +98,7 @@ async fn a_call_whose_client_has_left_goes_on_when_it_is_let_go() {
 }
 
 const PROVIDERS: &str = "GET /api/providers";
+const ANSWERED: &[u8] = b"HTTP/1.1 200";
 const REQUEST: &[u8] = b"GET /api/providers HTTP/1.1\r\nHost: x\r\n\r\n";
 
 async fn connect(stack: &TestStack) -> TcpStream {
@@ -121,41 +122,29 @@ fn resends(stack: &TestStack) -> Vec<LoggedEvent> {
 }
 
 #[tokio::test]
-async fn a_call_resent_after_a_failure_on_a_reused_connection_is_the_librarys_retry() {
-    let stack = TestStack::start().await;
-    let mut used = connect(&stack).await;
-    assert!(request(&mut used).await.starts_with(b"HTTP/1.1 200"));
-    arm(&stack, PROVIDERS, Fault::LoseResponse);
-    assert!(request(&mut used).await.is_empty());
-    assert!(
-        request(&mut connect(&stack).await)
-            .await
-            .starts_with(b"HTTP/1.1 200")
-    );
-    let [resend] = &resends(&stack)[..] else {
-        panic!("one came again");
-    };
-    assert_eq!((resend.operation.as_str(), resend.fault), (PROVIDERS, None));
-    assert!(resend.why.is_some_and(|why| why.contains("by themselves")));
-}
-
-#[tokio::test]
-async fn a_call_resent_after_a_failure_on_a_new_connection_is_the_applications_retry() {
-    let stack = TestStack::start().await;
-    arm(&stack, PROVIDERS, Fault::Refuse);
-    assert!(request(&mut connect(&stack).await).await.is_empty());
-    assert!(resends(&stack).is_empty(), "nothing came again");
-    for _ in 0..2 {
-        request(&mut connect(&stack).await).await;
+async fn a_resend_after_a_reused_connection_is_the_librarys_and_another_the_applications() {
+    for (is_reused, fault, cause) in [
+        (true, Fault::LoseResponse, "by themselves"),
+        (false, Fault::Refuse, "the application"),
+    ] {
+        let stack = TestStack::start().await;
+        let mut connection = connect(&stack).await;
+        if is_reused {
+            assert!(request(&mut connection).await.starts_with(ANSWERED));
+        }
+        arm(&stack, PROVIDERS, fault);
+        assert!(request(&mut connection).await.is_empty(), "{fault:?}");
+        assert!(resends(&stack).is_empty(), "nothing came again");
+        for _ in 0..2 {
+            let answer = request(&mut connect(&stack).await).await;
+            assert!(answer.starts_with(ANSWERED), "{fault:?}");
+        }
+        let [resend] = &resends(&stack)[..] else {
+            panic!("one came again, and later ones are calls like any other");
+        };
+        assert_eq!((resend.operation.as_str(), resend.fault), (PROVIDERS, None));
+        assert!(resend.why.is_some_and(|why| why.contains(cause)), "{cause}");
     }
-    let [resend] = &resends(&stack)[..] else {
-        panic!("one came again, and later ones are calls like any other");
-    };
-    assert!(
-        resend
-            .why
-            .is_some_and(|why| why.contains("the application"))
-    );
 }
 
 #[tokio::test]

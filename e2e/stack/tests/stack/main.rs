@@ -7,12 +7,11 @@
 #[expect(dead_code, reason = "the suites of e2e use the rest")]
 mod test_stack;
 
-mod contract_page;
 mod control;
 mod faults;
 mod http_input;
 mod https;
 mod inspector;
+mod pages;
 mod program;
 mod two_projects;
-mod what_happened;

@@ -76,9 +76,13 @@ async fn is_signed_in(stack: &TestStack, browser: &Browser) -> bool {
 }
 
 #[tokio::test]
-async fn a_guard_that_a_lesson_has_set_ends_with_a_reset() {
+async fn a_guard_and_an_attack_of_a_lesson_end_with_a_reset() {
     let stack = TestStack::start().await;
     let control = &stack.urls().control;
+    let send = async |path: &str, name: &str, value: &str| {
+        let form = Http::at(control).post(path).header("Origin", control);
+        form.form(&[(name, value)]).send().await.status
+    };
     let is_asked = async || {
         let (home, start) = (stack.demo("/"), stack.demo("/login/google"));
         let attacker = Browser::new();
@@ -89,14 +93,16 @@ async fn a_guard_that_a_lesson_has_set_ends_with_a_reset() {
         end.url.starts_with(stack.broker())
     };
     for guard in ["always", "off"] {
-        let form = Http::at(control).post("/do/guard");
-        let form = form.header("Origin", control).form(&[("guard", guard)]);
-        assert_eq!(form.send().await.status, 303, "{guard}");
+        assert_eq!(send("/do/guard", "guard", guard).await, 303, "{guard}");
     }
     assert!(!is_asked().await);
+    assert_eq!(send("/do/attack", "flow", "clean").await, 303);
+    let login = stack.event_log().logins(1).remove(0);
+    assert_eq!(send("/do/attack/read", "login", &login).await, 303);
     for _ in 0..2 {
         let reset = stack.control(Method::POST, "/api/reset", None::<Value>);
         reset.await.is(204, "");
+        assert_eq!(send("/do/attack/read", "login", &login).await, 404);
         assert!(is_asked().await);
     }
 }

@@ -9,7 +9,7 @@ use stack::{Stack, StackSettings};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{arm, operation};
+use super::{RESULT, arm, connect, operation};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::http::{Http, client};
@@ -19,26 +19,22 @@ use testkit::login::GOOGLE;
 const SLOW: [Fault; 4] = [Fault::Silence, Fault::Drip, Fault::Endless, Fault::Delay];
 
 const SESSION: &str = "POST /v1/login/session";
-const RESULT: &str = "POST /v1/login/result";
 
 /// A wait that only a failed test exhausts; every slow fault takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Starts a login, whose call meets the armed fault, and returns its connection.
 async fn start_by_hand(stack: &TestStack) -> TcpStream {
-    let address = stack.broker().strip_prefix("http://").expect("plain HTTP");
     let key = testkit::fresh::secret();
     let body = stack.backend.session_body(&key, GOOGLE).to_string();
-    let mut connection = TcpStream::connect(address).await.expect("a listener");
     let request = format!(
-        "POST /v1/login/session HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+        "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    connection
-        .write_all(request.as_bytes())
-        .await
-        .expect("sent");
+    let mut connection = connect(stack).await;
+    let sent = connection.write_all(request.as_bytes()).await;
+    sent.expect("it is open");
     connection
 }
 
