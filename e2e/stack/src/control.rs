@@ -72,7 +72,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
     ];
     rocket::custom(broker::http::config(address))
         .attach(Shield::new())
-        .attach(guard::ResponseHeaders)
+        .attach(guard::response_headers())
         .manage(server.runtime)
         .manage(guard)
         .manage(events::FreeStreams::default())

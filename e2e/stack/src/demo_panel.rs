@@ -17,10 +17,11 @@ use consumer_demo::SentCookies;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{ContentType, Cookie, Method, SameSite, Status};
 use rocket::time::Duration;
-use rocket::{Build, Data, Request, Response, Rocket, get, routes};
+use rocket::{Build, Data, Request, Response, Rocket};
 use url::Url;
 
 use crate::facts::LoginFlow;
+use crate::page::asset;
 use crate::proxy::ProxyState;
 use panel::{LoginChoice, Page, problem, with_links, with_panel};
 
@@ -56,7 +57,10 @@ impl DemoPanel {
 
     /// Adds the panel to a server of the demo.
     pub(crate) fn attach(&self, demo: Rocket<Build>) -> Rocket<Build> {
-        demo.attach(self.clone()).mount("/kit", routes![style])
+        // The demo's policy admits style sheets of its own origin only.
+        let style = include_str!("../static/demo_panel.css");
+        let style = asset("/panel.css", ContentType::CSS, style);
+        demo.attach(self.clone()).mount("/kit", [style])
     }
 
     /// The page with what the stack adds to it.
@@ -78,12 +82,6 @@ impl DemoPanel {
         let panel = choice.panel(page, problem, &self.cookie.read(request));
         with_panel(html, &self.control, &panel)
     }
-}
-
-/// The style of the panel. The demo's policy admits style sheets of its own origin only.
-#[get("/panel.css")]
-fn style() -> (ContentType, &'static str) {
-    (ContentType::CSS, include_str!("../static/demo_panel.css"))
 }
 
 /// Adds the cookie at a start, and the panel to the pages.

@@ -12,7 +12,8 @@ use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{Clients, Labels, MockUpstream, Settings, Upstream};
 
 use crate::runtime::{
-    BEHIND_FRONT, BoundPort, Reach, Stopping, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET,
+    BEHIND_FRONT, BoundPort, Reach, ServerName, Stopping, UPSTREAM_CLIENT_ID,
+    UPSTREAM_CLIENT_SECRET,
 };
 use crate::settings::{StackSettings, StackStartError};
 use crate::tls::{SharedAuthority, StackTls, TlsFront};
@@ -63,8 +64,8 @@ pub(crate) struct RunningUpstream {
     pub(crate) fronts: Vec<TlsFront>,
 }
 
-const GOOGLE: (&str, &str) = ("the imitated Google", "google");
-const GITHUB: (&str, &str) = ("the imitated GitHub", "github");
+const GOOGLE: ServerName = ServerName("the imitated Google", "google");
+const GITHUB: ServerName = ServerName("the imitated GitHub", "github");
 
 impl RunningUpstream {
     /// Starts both for the clients that `clients` gives each.
@@ -113,9 +114,9 @@ pub(crate) fn broker_client(broker_url: &str, provider: Provider) -> mock_upstre
 fn behind_front(
     provider: &mut ProviderSettings,
     reach: &Reach,
-    (server, flag): (&'static str, &'static str),
+    server: ServerName,
 ) -> Result<BoundPort, StackStartError> {
-    let port = reach.bind(server, flag, provider.listen)?;
+    let port = reach.bind(server, provider.listen)?;
     provider.url = Some(reach.url_of(&port));
     provider.listen = BEHIND_FRONT;
     Ok(port)
@@ -128,14 +129,9 @@ fn error(error: mock_upstream::StartError) -> StackStartError {
         address,
         source,
     } = error;
-    let (server, flag) = match provider {
+    let server = match provider {
         mock_upstream::Provider::Google => GOOGLE,
         mock_upstream::Provider::GitHub => GITHUB,
     };
-    StackStartError::Listen {
-        server,
-        address,
-        source,
-        flag,
-    }
+    server.taken(address, source)
 }

@@ -26,54 +26,31 @@ mod sequence_view;
 mod tools;
 
 use rocket::http::ContentType;
-use rocket::{Route, get, routes};
+use rocket::{Route, routes};
 
-use crate::page::Asset;
+use crate::page::asset;
 
 /// The routes of the pages and their assets.
 pub(crate) fn routes() -> Vec<Route> {
-    routes![
+    const ICON: &str = include_str!("../static/icon.svg");
+    let style = include_str!("../static/inspector.css");
+    let present_style = include_str!("../static/present.css");
+    let script = include_str!("../static/live.js");
+    let pages = routes![
         page::newest,
         page::login,
         page::others,
         page::diagram_file,
         present::page,
-        style,
-        diagram_style,
-        present_style,
-        script,
-        icon,
-        favicon,
-    ]
-}
-
-#[get("/inspector.css")]
-fn style() -> Asset {
-    (ContentType::CSS, include_str!("../static/inspector.css"))
-}
-
-#[get("/diagram.css")]
-fn diagram_style() -> Asset {
-    (ContentType::CSS, diagram::STYLE)
-}
-
-#[get("/present.css")]
-fn present_style() -> Asset {
-    (ContentType::CSS, include_str!("../static/present.css"))
-}
-
-#[get("/live.js")]
-fn script() -> Asset {
-    (ContentType::JavaScript, include_str!("../static/live.js"))
-}
-
-#[get("/icon.svg")]
-fn icon() -> Asset {
-    (ContentType::SVG, include_str!("../static/icon.svg"))
-}
-
-/// The icon where a browser looks for one by itself, as beside a JSON answer.
-#[get("/favicon.ico")]
-fn favicon() -> Asset {
-    icon()
+    ];
+    let assets = [
+        asset("/inspector.css", ContentType::CSS, style),
+        asset("/diagram.css", ContentType::CSS, diagram::STYLE),
+        asset("/present.css", ContentType::CSS, present_style),
+        asset("/live.js", ContentType::JavaScript, script),
+        asset("/icon.svg", ContentType::SVG, ICON),
+        // Where a browser looks for an icon by itself, as beside a JSON answer.
+        asset("/favicon.ico", ContentType::SVG, ICON),
+    ];
+    pages.into_iter().chain(assets).collect()
 }

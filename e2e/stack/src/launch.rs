@@ -16,11 +16,15 @@ use crate::imitations::{RunningUpstream, broker_client};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
-    BoundPort, BrokerSetup, OwnSandbox, Reach, SandboxDirectory, ServerHandle, ServerUrls,
-    StackRuntime, Stopping, UpstreamUrls, own_origin, silence_rocket,
+    BoundPort, BrokerSetup, OwnSandbox, Reach, SandboxDirectory, ServerHandle, ServerName,
+    ServerUrls, StackRuntime, Stopping, UpstreamUrls, own_origin, silence_rocket,
 };
 use crate::settings::{StackSettings, StackStartError};
 use crate::tls::StackTls;
+
+const BROKER: ServerName = ServerName("the broker", "broker");
+const CONTROL: ServerName = ServerName("the control address", "control");
+const DEMO: ServerName = ServerName("the demo", "consumer");
 
 /// Everything that one stack starts with.
 pub(crate) struct Launch<'a> {
@@ -52,12 +56,12 @@ impl Launch<'_> {
         silence_rocket();
         let settings = self.settings;
         let reach = self.reach();
-        let broker_port = reach.bind("the broker", "broker", settings.broker)?;
+        let broker_port = reach.bind(BROKER, settings.broker)?;
         let proxy_state = Arc::new(ProxyState::new(settings.clock.clone()));
         let upstream = self
             .start_upstream(&reach, &reach.url_of(&broker_port), &proxy_state)
             .await?;
-        let control_port = reach.bind("the control address", "control", settings.control)?;
+        let control_port = reach.bind(CONTROL, settings.control)?;
         let control = reach.url_of(&control_port);
         let demo = match self.has_demo {
             true => Some(
@@ -280,7 +284,7 @@ fn bind_demo(
     let mut bound = Vec::new();
     let mut port = settings.consumer.port;
     for ip in settings.consumer.addresses() {
-        match reach.bind("the demo", "consumer", SocketAddr::new(ip, port)) {
+        match reach.bind(DEMO, SocketAddr::new(ip, port)) {
             Ok(first) => {
                 port = first.address().port();
                 bound.push(first);

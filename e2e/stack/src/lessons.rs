@@ -28,32 +28,33 @@ mod step_view;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use broker::relay::RelayGuard;
 use mock_upstream::{Mode, Provider};
 use rocket::form::Form;
+use rocket::http::ContentType;
 use rocket::response::Redirect;
 use rocket::{FromForm, Route, State, post, routes};
 
 use crate::facts::LoginFlow;
-use crate::request::{ControlError, RedirectBack, ReturnPath};
-use crate::runtime::StackRuntime;
+use crate::page::asset;
+use crate::request::{ControlError, RedirectBack, ReturnPath, Runtime};
 pub(crate) use attacker::Attacks;
 use lesson::LESSONS;
 use progress::LessonRun;
 
 /// The routes of the lessons and their forms.
 pub(crate) fn routes() -> Vec<Route> {
-    routes![
+    let style = include_str!("../static/lessons.css");
+    let mut routes = routes![
         page::list,
         page::lesson,
-        page::style,
         begin,
         set_guard,
         attack,
         read_as_attacker,
-    ]
+    ];
+    routes.push(asset("/lessons.css", ContentType::CSS, style));
+    routes
 }
 
 #[derive(FromForm)]
@@ -63,7 +64,7 @@ struct BeginForm<'r> {
 
 /// Begins a lesson: the providers show their pages, and nothing is armed.
 #[post("/do/lesson", data = "<form>")]
-fn begin(form: Form<BeginForm<'_>>, runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
+fn begin(form: Form<BeginForm<'_>>, runtime: &Runtime) -> RedirectBack {
     let known = LESSONS.iter().find(|lesson| lesson.id == form.lesson);
     let lesson = known.ok_or_else(|| {
         ControlError::not_found("lesson: there is no such lesson; /lessons lists them")
@@ -89,13 +90,9 @@ struct GuardForm<'r> {
 
 /// Sets the relay guard of the demo's project.
 #[post("/do/guard", data = "<form>")]
-fn set_guard(
-    form: Form<GuardForm<'_>>,
-    back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> RedirectBack {
-    let all = [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off];
-    let guard = all.into_iter().find(|guard| guard.as_str() == form.guard);
+fn set_guard(form: Form<GuardForm<'_>>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
+    let mut guards = attacker::GUARDS.into_iter();
+    let guard = guards.find(|guard| guard.as_str() == form.guard);
     let guard = guard.ok_or_else(|| ControlError::bad_request("guard: auto, always or off"))?;
     let set = runtime
         .projects
@@ -115,7 +112,7 @@ async fn attack(
     form: Form<AttackForm<'_>>,
     back: ReturnPath<'_>,
     attacks: &State<Attacks>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> RedirectBack {
     let flow = match form.flow {
         "clean" => LoginFlow::Clean,
@@ -137,7 +134,7 @@ async fn read_as_attacker(
     form: Form<ReadForm<'_>>,
     back: ReturnPath<'_>,
     attacks: &State<Attacks>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> RedirectBack {
     attacks.read(runtime, form.login).await?;
     back.redirect()

@@ -9,32 +9,31 @@ use hyper::Method;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BrokerOperation(&'static str);
 
-/// The operations, each with its name, method and path. A path that ends in a slash
-/// matches one further segment.
-const TABLE: [(&str, Method, &str); 9] = [
-    ("POST /v1/login/session", Method::POST, "/v1/login/session"),
-    ("GET /login/{handle}", Method::GET, "/login/"),
-    ("POST /v1/login/result", Method::POST, "/v1/login/result"),
-    ("GET /authorize", Method::GET, "/authorize"),
-    ("GET /callback/{provider}", Method::GET, "/callback/"),
-    ("POST /v1/token", Method::POST, "/v1/token"),
-    ("GET /v1/profile", Method::GET, "/v1/profile"),
-    ("POST /v1/revoke", Method::POST, "/v1/revoke"),
-    ("GET /api/providers", Method::GET, "/api/providers"),
+/// The names of the operations. A path that ends in a parameter matches one further segment.
+const NAMES: [&str; 9] = [
+    "POST /v1/login/session",
+    "GET /login/{handle}",
+    "POST /v1/login/result",
+    "GET /authorize",
+    "GET /callback/{provider}",
+    "POST /v1/token",
+    "GET /v1/profile",
+    "POST /v1/revoke",
+    "GET /api/providers",
 ];
 
 impl BrokerOperation {
     /// Every operation, in the order of a login.
     pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.into_iter().map(|(name, ..)| Self(name))
+        NAMES.into_iter().map(Self)
     }
 
     /// The operation of a request.
     pub(crate) fn of_request(method: &Method, path: &str) -> Option<Self> {
-        TABLE
-            .iter()
-            .find(|(_, its, pattern)| its == method && matches(pattern, path))
-            .map(|(name, ..)| Self(name))
+        Self::all().find(|operation| {
+            let pattern = operation.0.strip_prefix(method.as_str());
+            pattern.is_some_and(|it| matches(it.trim_start(), path))
+        })
     }
 
     /// The party that calls the operation: `browser` or `consumer`.
@@ -59,10 +58,11 @@ impl BrokerOperation {
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
-    match path.strip_prefix(pattern) {
-        Some(rest) if pattern.ends_with('/') => !rest.is_empty() && !rest.contains('/'),
-        Some(rest) => rest.is_empty(),
-        None => false,
+    match pattern.split_once('{') {
+        Some((start, _)) => path
+            .strip_prefix(start)
+            .is_some_and(|rest| !rest.is_empty() && !rest.contains('/')),
+        None => pattern == path,
     }
 }
 

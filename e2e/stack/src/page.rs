@@ -2,8 +2,10 @@
 //! other pages and to the other sandboxes, and how they are answered.
 
 use askama::Template;
-use rocket::http::{ContentType, Status};
+use rocket::http::{ContentType, Method, Status};
 use rocket::response::content::RawHtml;
+use rocket::route::{Handler, Outcome, Route};
+use rocket::{Data, Request};
 
 use crate::runtime::{SandboxLink, StackRuntime};
 
@@ -11,7 +13,21 @@ use crate::runtime::{SandboxLink, StackRuntime};
 pub(crate) type PageResponse = (Status, RawHtml<String>);
 
 /// A style sheet, script or picture, which is compiled into the program.
-pub(crate) type Asset = (ContentType, &'static str);
+#[derive(Clone)]
+struct Asset(ContentType, &'static str);
+
+/// The route of an asset at `path`.
+pub(crate) fn asset(path: &str, media_type: ContentType, content: &'static str) -> Route {
+    Route::new(Method::Get, path, Asset(media_type, content))
+}
+
+#[rocket::async_trait]
+impl Handler for Asset {
+    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
+        let Self(media_type, content) = self.clone();
+        Outcome::from(request, (media_type, content))
+    }
+}
 
 /// The page that `template` makes.
 pub(crate) fn html(template: &impl Template) -> RawHtml<String> {

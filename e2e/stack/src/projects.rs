@@ -47,10 +47,9 @@ pub(crate) enum ReachedFrom {
 /// All projects of a stack, in the order of their registration.
 #[derive(Debug, Default)]
 pub struct ProjectRegistry {
-    credentials: Mutex<Vec<ProjectCredentials>>,
+    /// Each with the relay guard that it was registered with.
+    registered: Mutex<Vec<(ProjectCredentials, RelayGuard)>>,
     at_broker: Projects,
-    /// The relay guards that projects were registered with, of those that were changed.
-    registered_guards: Mutex<Vec<(ClientId, RelayGuard)>>,
 }
 
 impl ProjectRegistry {
@@ -61,7 +60,8 @@ impl ProjectRegistry {
 
     /// Every project, oldest first.
     pub fn list(&self) -> Vec<ProjectCredentials> {
-        self.credentials().clone()
+        let all = self.registered();
+        all.iter().map(|(project, _)| project.clone()).collect()
     }
 
     /// The id of the project that is registered as `client_id`.
@@ -70,8 +70,8 @@ impl ProjectRegistry {
     ///
     /// If no project is.
     pub fn find(&self, client_id: &str) -> Result<ClientId, UnknownProject> {
-        let all = self.credentials();
-        let mut ids = all.iter().map(|project| &project.client_id);
+        let all = self.registered();
+        let mut ids = all.iter().map(|(project, _)| &project.client_id);
         let known = ids.find(|id| id.as_str() == client_id);
         known.cloned().ok_or(UnknownProject)
     }
@@ -118,8 +118,8 @@ impl ProjectRegistry {
         client_id: &ClientId,
         redirect_uri: RedirectUri,
     ) -> Result<ProjectCredentials, UnknownProject> {
-        let mut all = self.credentials();
-        let mut projects = all.iter_mut();
+        let mut all = self.registered();
+        let mut projects = all.iter_mut().map(|(project, _)| project);
         let credentials = projects.find(|it| it.client_id == *client_id);
         let credentials = credentials.ok_or(UnknownProject)?;
         if !credentials.redirect_uris.contains(&redirect_uri) {
@@ -151,23 +151,17 @@ impl ProjectRegistry {
         relay_guard: RelayGuard,
     ) -> Result<(), UnknownProject> {
         // As long as it is held, no callback is added to the project.
-        let _credentials = self.credentials();
+        let _registered = self.registered();
         let known = self.at_broker.find(client_id).ok_or(UnknownProject)?;
-        let mut registered = self.registered_guards();
-        if !registered.iter().any(|(id, _)| id == client_id) {
-            registered.push((client_id.clone(), known.relay_guard));
-        }
         self.at_broker.register(guarded(&known, relay_guard));
         Ok(())
     }
 
     /// Gives every project the relay guard that it was registered with.
     pub(crate) fn restore_relay_guards(&self) {
-        let _credentials = self.credentials();
-        let registered = std::mem::take(&mut *self.registered_guards());
-        for (client_id, relay_guard) in registered {
-            if let Some(known) = self.at_broker.find(&client_id) {
-                self.at_broker.register(guarded(&known, relay_guard));
+        for (project, relay_guard) in self.registered().iter() {
+            if let Some(known) = self.at_broker.find(&project.client_id) {
+                self.at_broker.register(guarded(&known, *relay_guard));
             }
         }
     }
@@ -208,20 +202,14 @@ impl ProjectRegistry {
             start_origins: policy.start_origins,
             ..project
         });
-        let mut all = self.credentials();
-        all.retain(|other| other.client_id != credentials.client_id);
-        all.push(credentials.clone());
+        let mut all = self.registered();
+        all.retain(|(other, _)| other.client_id != credentials.client_id);
+        all.push((credentials.clone(), policy.relay_guard));
         credentials
     }
 
-    fn registered_guards(&self) -> MutexGuard<'_, Vec<(ClientId, RelayGuard)>> {
-        self.registered_guards
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn credentials(&self) -> MutexGuard<'_, Vec<ProjectCredentials>> {
-        self.credentials
+    fn registered(&self) -> MutexGuard<'_, Vec<(ProjectCredentials, RelayGuard)>> {
+        self.registered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rocket::data::{self, Data, FromData, ToByteUnit as _};
 use rocket::http::Status;
@@ -14,7 +15,12 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Redirect, Responder};
 use rocket::serde::DeserializeOwned;
 use rocket::serde::json::{Json, json};
-use rocket::{Request, catch};
+use rocket::{Request, State, catch};
+
+use crate::runtime::StackRuntime;
+
+/// The stack of a control address, as its handlers take it.
+pub(crate) type Runtime = State<Arc<StackRuntime>>;
 
 /// The limit for a body, far above any call that has no limit of its own.
 const MAX_BODY_KIB: u64 = 64;

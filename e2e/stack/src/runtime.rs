@@ -26,7 +26,7 @@ pub(crate) use reach::{
     UpstreamUrls, own_origin,
 };
 pub use server::silence_rocket;
-pub(crate) use server::{BoundPort, ServerHandle, Stopping};
+pub(crate) use server::{BoundPort, ServerHandle, ServerName, Stopping};
 
 /// The running parts of a stack, which the control address and the inspector act on.
 pub(crate) struct StackRuntime {

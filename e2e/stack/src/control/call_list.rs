@@ -2,16 +2,16 @@
 //! calls of the control address, from their routes.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use askama::Template;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::content::RawHtml;
-use rocket::{Request, Route, State, get};
+use rocket::{Request, Route, get};
 
 use crate::page::{PageHeader, html};
 use crate::projects::ProjectCredentials;
-use crate::runtime::{ServerUrls, StackRuntime};
+use crate::request::Runtime;
+use crate::runtime::ServerUrls;
 
 /// One call of the control address.
 pub(crate) struct Call {
@@ -102,7 +102,7 @@ impl<'r> FromRequest<'r> for AllCalls<'r> {
 }
 
 #[get("/calls")]
-pub(super) fn page(runtime: &State<Arc<StackRuntime>>, calls: AllCalls<'_>) -> RawHtml<String> {
+pub(super) fn page(runtime: &Runtime, calls: AllCalls<'_>) -> RawHtml<String> {
     html(&CallList {
         header: PageHeader::new(runtime),
         urls: &runtime.urls,

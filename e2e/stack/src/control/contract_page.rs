@@ -4,19 +4,17 @@
 //! content security policy limits the script to this address. A browser without scripts
 //! shows the same operations as plain tables.
 
-use std::sync::Arc;
-
 use askama::Template;
 use contract::openapi::DOCUMENT;
 use contract::{RedirectUri, SessionKey};
 use rocket::http::{ContentType, Header, Status};
-use rocket::response::content::{RawCss, RawHtml, RawJavaScript, RawJson};
+use rocket::response::content::{RawHtml, RawJson};
 use rocket::serde::json::{Value, json};
-use rocket::{Responder, Route, State, get, routes};
+use rocket::{Responder, Route, get, routes};
 
-use crate::page::html;
+use crate::page::{asset, html};
 use crate::projects::ProjectCredentials;
-use crate::runtime::StackRuntime;
+use crate::request::Runtime;
 
 /// The policy that the renderer needs: scripts and data from this address, styles that it
 /// writes itself, and pictures that it contains.
@@ -25,7 +23,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
     form-action 'none'; frame-ancestors 'none'";
 
 pub(super) fn routes() -> Vec<Route> {
-    routes![page, style, script, renderer, document]
+    let style = include_str!("../../templates/contract.css");
+    let script = include_str!("../../templates/contract.js");
+    let assets = [
+        asset("/contract/page.css", ContentType::CSS, style),
+        asset("/contract/page.js", ContentType::JavaScript, script),
+    ];
+    let routes = routes![page, renderer, document];
+    routes.into_iter().chain(assets).collect()
 }
 
 /// A page with a policy of its own.
@@ -50,16 +55,6 @@ fn page() -> PageWithPolicy {
     }
 }
 
-#[get("/contract/page.css")]
-fn style() -> RawCss<&'static str> {
-    RawCss(include_str!("../../templates/contract.css"))
-}
-
-#[get("/contract/page.js")]
-fn script() -> RawJavaScript<&'static str> {
-    RawJavaScript(include_str!("../../templates/contract.js"))
-}
-
 /// A debug build reads the script from Cargo's registry on demand; a release build
 /// contains it.
 #[get("/contract/scalar.js")]
@@ -71,7 +66,7 @@ fn renderer() -> Result<(ContentType, Vec<u8>), Status> {
 /// The document for readers: the kit's choices are part of the descriptions, the server is
 /// this stack's broker, and the examples have credentials that it accepts.
 #[get("/contract/openapi.json")]
-fn document(runtime: &State<Arc<StackRuntime>>) -> RawJson<String> {
+fn document(runtime: &Runtime) -> RawJson<String> {
     let mut document = parsed_document();
     append_choices(&mut document);
     fill_in(

@@ -14,8 +14,7 @@ use tokio::sync::broadcast::Receiver;
 use super::call_list::{Call, calls};
 use crate::event_log::{Exchange, LoggedEvent};
 use crate::login_status::{self, LoginStatus};
-use crate::request::{ControlError, RedirectBack, ReturnPath};
-use crate::runtime::StackRuntime;
+use crate::request::{ControlError, RedirectBack, ReturnPath, Runtime};
 
 /// The number of logins in the list.
 const MAX_LOGINS: usize = 100;
@@ -53,7 +52,7 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 fn list(
     after: Option<&str>,
     login: Option<&str>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<Json<Vec<Arc<LoggedEvent>>>, ControlError> {
     let after = after.map_or(Ok(0), parse_seq)?;
     Ok(Json(runtime.event_log().events(after, login)))
@@ -66,7 +65,7 @@ fn stream(
     after: Option<&str>,
     login: Option<&str>,
     last: LastEventId<'_>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
     free: &State<FreeStreams>,
     mut shutdown: Shutdown,
 ) -> Result<EventStream![], ControlError> {
@@ -122,10 +121,7 @@ async fn next_after(
 }
 
 #[get("/api/exchanges/<request_id>")]
-fn exchange(
-    request_id: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Json<Exchange>, ControlError> {
+fn exchange(request_id: &str, runtime: &Runtime) -> Result<Json<Exchange>, ControlError> {
     let exchange = runtime.event_log().exchange(request_id);
     exchange.map(Json).ok_or_else(|| {
         ControlError::not_found("no exchange has this request_id; the oldest are dropped first")
@@ -142,7 +138,7 @@ struct SendAgainForm<'r> {
 async fn send_again_form(
     form: Form<SendAgainForm<'_>>,
     back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> RedirectBack {
     let answered = runtime.send_again(form.into_inner().call).await;
     let answered = answered.map_err(ControlError::not_found)?;
@@ -151,7 +147,7 @@ async fn send_again_form(
 
 /// The latest logins, newest first.
 #[get("/api/logins")]
-async fn logins(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<LoginStatus>> {
+async fn logins(runtime: &Runtime) -> Json<Vec<LoginStatus>> {
     let mut logins = Vec::new();
     for login in runtime.event_log().logins(MAX_LOGINS) {
         logins.extend(login_status::of(runtime, &login).await);
@@ -160,10 +156,7 @@ async fn logins(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<LoginStatus>> {
 }
 
 #[get("/api/logins/<login>")]
-async fn login(
-    login: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Json<LoginStatus>, ControlError> {
+async fn login(login: &str, runtime: &Runtime) -> Result<Json<LoginStatus>, ControlError> {
     let status = login_status::of(runtime, login).await;
     status.map(Json).ok_or_else(|| {
         ControlError::not_found(

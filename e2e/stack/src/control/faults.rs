@@ -1,22 +1,20 @@
 //! Faults: arm, list and disarm them, and let the calls go that they hold.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rocket::form::Form;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{FromForm, Route, State, delete, get, post, routes};
+use rocket::{FromForm, Route, delete, get, post, routes};
 use serde::Deserialize;
 
 use super::call_list::{Call, calls};
 use super::stack::find_project;
 use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, HeldCall, MalformedAnswer};
 use crate::projects::ProjectRegistry;
-use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, parse_field};
-use crate::runtime::StackRuntime;
+use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime, parse_field};
 
 /// Longer than any client waits.
 const MAX_DELAY_MS: u64 = 600_000;
@@ -70,7 +68,7 @@ fn next_call() -> u32 {
 #[post("/api/faults", data = "<new>")]
 fn arm(
     new: JsonBody<NewFault, { MAX_BODY_KIB }>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<(Status, Json<Value>), ControlError> {
     let injection = new.0.parse(&runtime.projects)?;
     let armed = json!({
@@ -92,11 +90,7 @@ struct FaultForm {
 
 /// Arms a fault at the next call of an operation.
 #[post("/do/strike", data = "<form>")]
-fn arm_form(
-    form: Form<FaultForm>,
-    back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> RedirectBack {
+fn arm_form(form: Form<FaultForm>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     let FaultForm { operation, fault } = form.into_inner();
     let new = NewFault {
         operation,
@@ -173,13 +167,13 @@ fn parse_delay(ms: u64, fault: Fault) -> Result<Duration, ControlError> {
 }
 
 #[get("/api/faults")]
-fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>> {
+fn armed(runtime: &Runtime) -> Json<Vec<ArmedFault>> {
     Json(runtime.faults().armed())
 }
 
 /// Disarms one fault.
 #[delete("/api/faults/<id>")]
-fn disarm(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
+fn disarm(id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
     match id.parse().is_ok_and(|id| runtime.faults().disarm(id)) {
         true => Ok(NoContent),
         false => Err(ControlError::not_found(
@@ -189,7 +183,7 @@ fn disarm(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, Con
 }
 
 #[delete("/api/faults")]
-fn clear(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+fn clear(runtime: &Runtime) -> NoContent {
     runtime.faults().clear();
     NoContent
 }
@@ -201,28 +195,24 @@ struct IdForm {
 
 /// Disarms one fault, if it has not triggered.
 #[post("/do/disarm", data = "<form>")]
-fn disarm_form(
-    form: Form<IdForm>,
-    back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> RedirectBack {
+fn disarm_form(form: Form<IdForm>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     runtime.faults().disarm(form.into_inner().id);
     back.redirect()
 }
 
 #[post("/do/clear")]
-fn clear_form(back: ReturnPath<'_>, runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
+fn clear_form(back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     clear(runtime);
     back.redirect()
 }
 
 #[get("/api/held")]
-fn held(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<HeldCall>> {
+fn held(runtime: &Runtime) -> Json<Vec<HeldCall>> {
     Json(runtime.faults().held())
 }
 
 #[delete("/api/held/<id>")]
-fn let_go(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
+fn let_go(id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
     match id.parse().is_ok_and(|id| runtime.faults().let_go(id)) {
         true => Ok(NoContent),
         false => Err(ControlError::not_found(
@@ -232,11 +222,7 @@ fn let_go(id: &str, runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, Con
 }
 
 #[post("/do/let-go", data = "<form>")]
-fn let_go_form(
-    form: Form<IdForm>,
-    back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> RedirectBack {
+fn let_go_form(form: Form<IdForm>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     let_go(&form.into_inner().id.to_string(), runtime)?;
     back.redirect()
 }

@@ -7,6 +7,8 @@
 use rocket::http::Status;
 use rocket::local::blocking::{Client, LocalResponse};
 use rocket::serde::json::{Value, json};
+use testkit::backend::Backend;
+use testkit::browser::Browser;
 use testkit::fuzz::{Corpus, FuzzRequest, Placeholders};
 use tokio::runtime::Runtime;
 
@@ -66,20 +68,11 @@ impl ControlFixture {
     }
 
     async fn start_login(&self) {
-        let project = self.runtime().projects.list().remove(0);
-        let body = json!({
-            "client_id": project.client_id,
-            "client_secret": project.client_secret.expose(),
-            "session_key": "A".repeat(43),
-            "provider": "github",
-            "redirect_uri": project.redirect_uris[0],
-        });
-        let http = reqwest::Client::new();
-        let start = http.post(format!("{}/v1/login/session", self.runtime().urls.broker));
-        let begun = start.json(&body).send().await.expect("an answer");
-        let begun: Value = begun.json().await.expect("JSON");
-        let url = begun["authorization_url"].as_str().expect("an address");
-        http.get(url).send().await.expect("an answer");
+        let runtime = self.runtime();
+        let project = json!(runtime.projects.list().remove(0));
+        let backend = Backend::of(&runtime.urls.broker, &project);
+        let login = backend.start_login("github").await;
+        Browser::new().open(&login.authorization_url).await;
     }
 
     /// Sends `request` and checks its answer; returns the status.

@@ -5,10 +5,10 @@
 use std::net::IpAddr;
 
 use broker::http::is_host;
-use rocket::fairing::{Fairing, Info, Kind};
+use rocket::fairing::AdHoc;
 use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
-use rocket::{Data, Request, Response};
+use rocket::{Data, Request};
 
 use crate::request::ControlError;
 
@@ -173,23 +173,14 @@ const HEADERS: [(&str, &str); 4] = [
     ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
 ];
 
-/// Sets the headers that the answer does not set itself.
-pub(super) struct ResponseHeaders;
-
-#[rocket::async_trait]
-impl Fairing for ResponseHeaders {
-    fn info(&self) -> Info {
-        Info {
-            name: "response headers",
-            kind: Kind::Response,
-        }
-    }
-
-    async fn on_response<'r>(&self, _: &'r Request<'_>, response: &mut Response<'r>) {
+/// A fairing that sets the headers that the answer does not set itself.
+pub(super) fn response_headers() -> AdHoc {
+    AdHoc::on_response("response headers", |_, response| {
         for (name, value) in HEADERS {
             if !response.headers().contains(name) {
                 response.set_raw_header(name, value);
             }
         }
-    }
+        Box::pin(async {})
+    })
 }

@@ -2,22 +2,23 @@
 //! and the places in them. Only these files are served, from the program itself.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use askama::Template;
 use rocket::http::ContentType;
 use rocket::http::uri::Segments;
 use rocket::http::uri::fmt::Path as InPath;
 use rocket::response::content::RawHtml;
-use rocket::{Route, State, get, routes};
+use rocket::{Route, get, routes};
 
-use crate::page::{Asset, PageHeader, html};
-use crate::request::ControlError;
-use crate::runtime::StackRuntime;
+use crate::page::{PageHeader, asset, html};
+use crate::request::{ControlError, Runtime};
 use crate::sources::{Place, SourceFile};
 
 pub(super) fn routes() -> Vec<Route> {
-    routes![index, file, style]
+    let style = include_str!("../../static/source.css");
+    let mut routes = routes![index, file];
+    routes.push(asset("/source.css", ContentType::CSS, style));
+    routes
 }
 
 #[derive(Template)]
@@ -44,7 +45,7 @@ struct Line {
 
 /// The list of files and places.
 #[get("/source")]
-fn index(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
+fn index(runtime: &Runtime) -> RawHtml<String> {
     html(&IndexPage {
         header: PageHeader::new(runtime),
         files: SourceFile::all(),
@@ -53,10 +54,7 @@ fn index(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
 
 /// One file, with an anchor at each line.
 #[get("/source/<path..>")]
-fn file(
-    path: Segments<'_, InPath>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<RawHtml<String>, ControlError> {
+fn file(path: Segments<'_, InPath>, runtime: &Runtime) -> Result<RawHtml<String>, ControlError> {
     let path = path.collect::<Vec<_>>().join("/");
     let file = SourceFile::at(&path).ok_or_else(|| {
         ControlError::not_found("there is no such file; the files are at /source")
@@ -81,11 +79,6 @@ fn lines(file: &'static SourceFile) -> Vec<Line> {
         },
     });
     lines.collect()
-}
-
-#[get("/source.css")]
-fn style() -> Asset {
-    (ContentType::CSS, include_str!("../../static/source.css"))
 }
 
 impl FilePage {

@@ -1,8 +1,6 @@
 //! The stack as a whole: its addresses; its clock, which never goes back, except by a reset;
 //! its reset; and its projects, with their secrets.
 
-use std::sync::Arc;
-
 use broker::projects::ProjectName;
 use broker::relay::RelayGuard;
 use contract::{ClientId, Malformed, Origin, RedirectUri};
@@ -11,13 +9,12 @@ use rocket::http::Status;
 use rocket::response::Redirect;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{FromForm, Route, State, get, post, routes};
+use rocket::{FromForm, Route, get, post, routes};
 use serde::{Deserialize, Serialize};
 
 use super::call_list::{Call, calls};
 use crate::projects::{ProjectCredentials, ProjectRegistry, RelayPolicy};
-use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath};
-use crate::runtime::StackRuntime;
+use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime};
 
 pub(super) fn calls() -> Vec<Call> {
     calls! {
@@ -43,7 +40,7 @@ pub(super) fn forms() -> Vec<Route> {
 
 /// The URLs of the stack.
 #[get("/api/stack")]
-fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
+fn stack(runtime: &Runtime) -> Json<Value> {
     let urls = &runtime.urls;
     let mut description = json!({
         "broker": urls.broker,
@@ -58,14 +55,14 @@ fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
 
 /// See [`Stack::reset`](crate::Stack::reset).
 #[post("/api/reset")]
-async fn reset(runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
+async fn reset(runtime: &Runtime) -> Result<NoContent, ControlError> {
     let reset = runtime.reset().await;
     reset.map(|()| NoContent).map_err(ControlError::internal)
 }
 
 /// The login on the page of the form is gone then.
 #[post("/do/reset")]
-async fn reset_form(runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
+async fn reset_form(runtime: &Runtime) -> RedirectBack {
     reset(runtime).await?;
     Ok(Redirect::to("/"))
 }
@@ -83,7 +80,7 @@ struct Advance {
 }
 
 #[get("/api/clock")]
-fn clock(runtime: &State<Arc<StackRuntime>>) -> Json<ClockReading> {
+fn clock(runtime: &Runtime) -> Json<ClockReading> {
     Json(ClockReading {
         now: runtime.clock.now_ms().div_euclid(1000),
         advanced_seconds: seconds(runtime.clock.advanced_ms()),
@@ -97,7 +94,7 @@ fn clock(runtime: &State<Arc<StackRuntime>>) -> Json<ClockReading> {
 )]
 fn advance(
     advance: JsonBody<Advance>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<Json<ClockReading>, ControlError> {
     let advanced = runtime.clock.advance_seconds(advance.0.seconds);
     advanced.map_err(ControlError::bad_request)?;
@@ -105,11 +102,7 @@ fn advance(
 }
 
 #[post("/do/advance", data = "<form>")]
-fn advance_form(
-    form: Form<Advance>,
-    back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> RedirectBack {
+fn advance_form(form: Form<Advance>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     advance(JsonBody(form.into_inner()), runtime)?;
     back.redirect()
 }
@@ -134,14 +127,14 @@ pub(crate) struct NewProject {
 }
 
 #[get("/api/projects")]
-fn projects(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ProjectCredentials>> {
+fn projects(runtime: &Runtime) -> Json<Vec<ProjectCredentials>> {
     Json(runtime.projects.list())
 }
 
 #[post("/api/projects", data = "<new>")]
 fn register(
     new: JsonBody<NewProject>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<(Status, Json<ProjectCredentials>), ControlError> {
     let registered = new.0.register(&runtime.projects)?;
     Ok((Status::Created, Json(registered)))
@@ -158,7 +151,7 @@ struct NewCallback {
 fn allow_callback(
     client_id: &str,
     new: JsonBody<NewCallback>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<Json<ProjectCredentials>, ControlError> {
     let projects = &runtime.projects;
     let project = projects.find(client_id);

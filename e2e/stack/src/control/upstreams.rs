@@ -1,20 +1,17 @@
 //! The imitated providers: their settings, next sign-ins, misbehaviours and requests.
 
-use std::sync::Arc;
-
 use mock_upstream::journal::Entry;
 use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
 use rocket::form::Form;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{FromForm, Route, State, delete, get, post, put, routes};
+use rocket::{FromForm, Route, delete, get, post, put, routes};
 use serde::Deserialize;
 
 use super::call_list::{Call, calls};
 use super::stack::find_project;
-use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, parse_field};
-use crate::runtime::StackRuntime;
+use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime, parse_field};
 
 pub(super) fn calls() -> Vec<Call> {
     calls! {
@@ -34,10 +31,7 @@ pub(super) fn forms() -> Vec<Route> {
 
 /// The switches as `PUT` takes them, so that a tool can restore what it has changed.
 #[get("/api/upstreams/<provider>")]
-fn settings(
-    provider: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Json<Value>, ControlError> {
+fn settings(provider: &str, runtime: &Runtime) -> Result<Json<Value>, ControlError> {
     let upstream = find(runtime, provider)?;
     Ok(Json(json!({
         "mode": upstream.mode().name(),
@@ -56,7 +50,7 @@ struct ProviderSettings {
 fn configure(
     provider: &str,
     settings: JsonBody<ProviderSettings>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<NoContent, ControlError> {
     let upstream = find(runtime, provider)?;
     let mode = settings.0.mode.map(|it| parse_field::<Mode>("mode", &it));
@@ -72,7 +66,7 @@ fn configure(
 }
 
 #[post("/api/upstreams/google/keys/rotate")]
-fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+fn rotate_keys(runtime: &Runtime) -> NoContent {
     runtime.upstream.rotate_google_keys();
     NoContent
 }
@@ -89,7 +83,7 @@ struct NextSignIn {
 fn next(
     provider: &str,
     next: JsonBody<NextSignIn>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<(Status, Json<Value>), ControlError> {
     let upstream = find(runtime, provider)?;
     let client_id = find_project(&runtime.projects, next.0.client_id.as_deref())?;
@@ -113,11 +107,7 @@ fn next(
 
 /// Takes one planned sign-in back.
 #[delete("/api/upstreams/<provider>/next/<id>")]
-fn take_back(
-    provider: &str,
-    id: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<NoContent, ControlError> {
+fn take_back(provider: &str, id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
     let upstream = find(runtime, provider)?;
     let removed = id.parse().ok().and_then(|id| upstream.remove_queued(id));
     removed.map(|_| NoContent).ok_or_else(|| {
@@ -137,7 +127,7 @@ struct MisbehaveForm<'r> {
 fn misbehave_form(
     form: Form<MisbehaveForm<'_>>,
     back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> RedirectBack {
     let MisbehaveForm {
         provider,
@@ -163,7 +153,7 @@ struct PlannedForm<'r> {
 fn take_back_form(
     form: Form<PlannedForm<'_>>,
     back: ReturnPath<'_>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> RedirectBack {
     let PlannedForm { provider, id } = form.into_inner();
     let provider = parse_field("provider", provider)?;
@@ -200,10 +190,7 @@ fn parse_person(person: Value, upstream: &Upstream) -> Result<User, ControlError
 }
 
 #[get("/api/upstreams/<provider>/misbehaviours")]
-fn misbehaviours(
-    provider: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Json<Vec<Value>>, ControlError> {
+fn misbehaviours(provider: &str, runtime: &Runtime) -> Result<Json<Vec<Value>>, ControlError> {
     let upstream = find(runtime, provider)?;
     let listed = |it: &Misbehaviour| {
         json!({
@@ -216,17 +203,11 @@ fn misbehaviours(
 }
 
 #[get("/api/upstreams/<provider>/requests")]
-fn requests(
-    provider: &str,
-    runtime: &State<Arc<StackRuntime>>,
-) -> Result<Json<Vec<Entry>>, ControlError> {
+fn requests(provider: &str, runtime: &Runtime) -> Result<Json<Vec<Entry>>, ControlError> {
     Ok(Json(find(runtime, provider)?.journal()))
 }
 
-fn find<'r>(
-    runtime: &'r State<Arc<StackRuntime>>,
-    name: &str,
-) -> Result<&'r Upstream, ControlError> {
+fn find<'r>(runtime: &'r Runtime, name: &str) -> Result<&'r Upstream, ControlError> {
     let provider = name.parse::<Provider>();
     let provider = provider.map_err(ControlError::bad_request)?;
     Ok(runtime.upstream.provider(provider))

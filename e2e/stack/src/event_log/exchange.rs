@@ -95,15 +95,13 @@ const MAX_URL_BYTES: usize = 8 * 1024;
 pub(crate) struct RecordedRequest {
     method: Method,
     url: Box<str>,
-    head: RecordedHead,
-    body: RecordedBody,
+    content: RecordedContent,
 }
 
 /// A response of the broker as it is recorded.
 pub(crate) struct RecordedResponse {
     status: StatusCode,
-    head: RecordedHead,
-    body: RecordedBody,
+    content: RecordedContent,
 }
 
 /// Shows nothing, because an exchange holds secrets.
@@ -131,23 +129,22 @@ impl RecordedExchange {
 
     /// The `Location` of the response, masked.
     pub(super) fn location(&self) -> Option<String> {
-        let headers = self.response.as_ref()?.head.headers();
+        let headers = self.response.as_ref()?.content.headers();
         let location = headers.get(LOCATION)?.to_str().ok()?;
         Some(mask::url(location))
     }
 
     /// The JSON body of the broker's response, masked.
     pub(super) fn answer_body(&self) -> Option<Value> {
-        let json = self.response.as_ref()?.body.json()?;
+        let json = self.response.as_ref()?.content.json()?;
         Some(mask::response(&json))
     }
 
     /// The size of URL, headers and bodies, without the fixed size of every exchange.
     pub(super) fn size_bytes(&self) -> usize {
-        let request = &self.request;
         let response = self.response.as_ref();
-        let response = response.map_or(0, |it| it.head.size_bytes() + it.body.size_bytes());
-        request.url.len() + request.head.size_bytes() + request.body.size_bytes() + response
+        let response = response.map_or(0, |it| it.content.size_bytes());
+        self.request.url.len() + self.request.content.size_bytes() + response
     }
 }
 
@@ -161,31 +158,26 @@ impl RecordedRequest {
                 0..=MAX_URL_BYTES => url.into(),
                 _ => head.uri.path().chars().take(MAX_URL_BYTES).collect(),
             },
-            head: RecordedHead::new(&head.headers),
-            body: RecordedBody::new(body),
+            content: RecordedContent::new(&head.headers, body),
         }
     }
 
     /// The request with its secrets, as it was sent; `None` unless all of it was kept.
     fn whole(&self) -> Option<Request<Bytes>> {
-        if !self.head.is_whole() || self.url.len() == MAX_URL_BYTES {
+        if self.content.head.is_none() || self.url.len() == MAX_URL_BYTES {
             return None;
         }
-        let mut request = Request::new(self.body.whole()?);
+        let mut request = Request::new(self.content.whole_body()?);
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.url.parse().ok()?;
-        *request.headers_mut() = self.head.headers();
+        *request.headers_mut() = self.content.headers();
         Some(request)
     }
 
     fn masked(&self, project: Option<&str>) -> Message {
-        Message {
-            start: format!("{} {}", self.method, mask::url_of(&self.url, project)),
-            headers: self.head.masked(),
-            body: self
-                .body
-                .shown(&self.head, |body| mask::request(body, project)),
-        }
+        let start = format!("{} {}", self.method, mask::url_of(&self.url, project));
+        let masked = |body: &Value| mask::request(body, project);
+        self.content.masked(start, masked)
     }
 }
 
@@ -193,17 +185,13 @@ impl RecordedResponse {
     pub(crate) fn new(head: &response::Parts, body: &[u8]) -> Self {
         Self {
             status: head.status,
-            head: RecordedHead::new(&head.headers),
-            body: RecordedBody::new(body),
+            content: RecordedContent::new(&head.headers, body),
         }
     }
 
     fn masked(&self) -> Message {
-        Message {
-            start: self.status.to_string(),
-            headers: self.head.masked(),
-            body: self.body.shown(&self.head, mask::response),
-        }
+        let start = self.status.to_string();
+        self.content.masked(start, mask::response)
     }
 }
 
@@ -211,115 +199,80 @@ impl RecordedResponse {
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 const MAX_BODY_BYTES: usize = 32 * 1024;
 
-/// The headers of a message.
-struct RecordedHead {
-    /// One `name: value` a line; `None` if they are too large to be kept.
-    lines: Option<Box<[u8]>>,
-    bytes: usize,
-}
-
-/// The body of a message.
-struct RecordedBody {
-    /// The bytes, if they look like JSON and are small enough to be kept.
+/// The headers and the body of a message.
+struct RecordedContent {
+    /// The headers, one `name: value` a line; `None` if they are too large to be kept.
+    head: Option<Box<[u8]>>,
+    head_bytes: usize,
+    /// The body, if it looks like JSON and is small enough to be kept.
     json: Option<Box<[u8]>>,
-    bytes: usize,
+    body_bytes: usize,
 }
 
-impl RecordedHead {
-    fn new(headers: &HeaderMap) -> Self {
-        let bytes = headers
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len() + 3);
-        let bytes = bytes.sum();
-        let lines = (bytes <= MAX_HEAD_BYTES).then(|| {
-            let mut lines = Vec::with_capacity(bytes);
-            for (name, value) in headers {
-                lines.extend_from_slice(name.as_str().as_bytes());
-                lines.extend_from_slice(b": ");
-                lines.extend_from_slice(value.as_bytes());
-                lines.push(b'\n');
-            }
-            lines.into_boxed_slice()
-        });
-        Self { lines, bytes }
-    }
-
-    /// The headers, masked.
-    fn masked(&self) -> Vec<(String, String)> {
-        match self.lines {
-            Some(_) => mask::headers(&self.headers()),
-            None => {
-                let says = format!("[{} bytes, too many to be kept]", self.bytes);
-                vec![("headers".to_owned(), says)]
-            }
+impl RecordedContent {
+    fn new(headers: &HeaderMap, body: &[u8]) -> Self {
+        let line = |(name, value): (&HeaderName, &HeaderValue)| {
+            [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\n"].concat()
+        };
+        let head: Vec<u8> = headers.iter().flat_map(line).collect();
+        let head_bytes = head.len();
+        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = matches!(first, Some(b'{' | b'['));
+        Self {
+            head: (head_bytes <= MAX_HEAD_BYTES).then(|| head.into()),
+            head_bytes,
+            json: (is_json && body.len() <= MAX_BODY_BYTES).then(|| body.into()),
+            body_bytes: body.len(),
         }
-    }
-
-    /// Whether the headers were small enough to be kept.
-    fn is_whole(&self) -> bool {
-        self.lines.is_some()
     }
 
     fn headers(&self) -> HeaderMap {
-        let lines = self.lines.as_deref().unwrap_or_default();
-        lines
-            .split(|byte| *byte == b'\n')
-            .filter_map(header)
-            .collect()
-    }
-
-    fn size_bytes(&self) -> usize {
-        self.lines.as_ref().map_or(0, |lines| lines.len())
-    }
-}
-
-fn header(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
-    let colon = line.windows(2).position(|pair| pair == b": ")?;
-    let (name, value) = (&line[..colon], &line[colon + 2..]);
-    Some((name.try_into().ok()?, value.try_into().ok()?))
-}
-
-impl RecordedBody {
-    /// Keeps the bytes if they may be JSON.
-    fn new(bytes: &[u8]) -> Self {
-        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-        let is_json = matches!(first, Some(b'{' | b'['));
-        Self {
-            json: (is_json && bytes.len() <= MAX_BODY_BYTES).then(|| bytes.into()),
-            bytes: bytes.len(),
-        }
-    }
-
-    /// The bytes; `None` if they were not kept.
-    fn whole(&self) -> Option<Bytes> {
-        match &self.json {
-            Some(json) => Some(Bytes::copy_from_slice(json)),
-            None => (self.bytes == 0).then(Bytes::new),
-        }
-    }
-
-    /// A JSON body after `masked`, indented; of another body, its length.
-    fn shown(&self, head: &RecordedHead, masked: impl Fn(&Value) -> Value) -> Option<String> {
-        match self.json() {
-            Some(json) => serde_json::to_string_pretty(&masked(&json)).ok(),
-            None => self.described(&head.headers()),
-        }
+        let lines = self.head.as_deref().unwrap_or_default();
+        let lines = lines.split(|byte| *byte == b'\n');
+        lines.filter_map(header).collect()
     }
 
     /// The body, if it is JSON.
     fn json(&self) -> Option<Value> {
-        let json = self.json.as_deref()?;
-        serde_json::from_slice(json).ok()
+        serde_json::from_slice(self.json.as_deref()?).ok()
     }
 
-    fn described(&self, headers: &HeaderMap) -> Option<String> {
+    /// The bytes of the body; `None` if they were not kept.
+    fn whole_body(&self) -> Option<Bytes> {
+        match &self.json {
+            Some(json) => Some(Bytes::copy_from_slice(json)),
+            None => (self.body_bytes == 0).then(Bytes::new),
+        }
+    }
+
+    /// The message with this first line: a JSON body after `masked`, indented; of another body,
+    /// its length.
+    fn masked(&self, start: String, masked: impl Fn(&Value) -> Value) -> Message {
+        let headers = self.headers();
+        Message {
+            start,
+            body: match self.json() {
+                Some(json) => serde_json::to_string_pretty(&masked(&json)).ok(),
+                None => self.described_body(&headers),
+            },
+            headers: match self.head {
+                Some(_) => mask::headers(&headers),
+                None => {
+                    let says = format!("[{} bytes, too many to be kept]", self.head_bytes);
+                    vec![("headers".to_owned(), says)]
+                }
+            },
+        }
+    }
+
+    fn described_body(&self, headers: &HeaderMap) -> Option<String> {
         let media_type = headers
             .get(CONTENT_TYPE)
             .and_then(|it| it.to_str().ok())
             .and_then(|it| it.split(';').next())
             .filter(|it| it.len() < 40)
             .map(mask::scrub);
-        match (self.bytes, media_type) {
+        match (self.body_bytes, media_type) {
             (0, _) => None,
             (bytes, None) => Some(format!("[{bytes} bytes]")),
             (bytes, Some(media_type)) => Some(format!("[{bytes} bytes of {media_type}]")),
@@ -327,6 +280,13 @@ impl RecordedBody {
     }
 
     fn size_bytes(&self) -> usize {
-        self.json.as_ref().map_or(0, |json| json.len())
+        let kept = [&self.head, &self.json].into_iter().flatten();
+        kept.map(|bytes| bytes.len()).sum()
     }
+}
+
+fn header(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+    let colon = line.windows(2).position(|pair| pair == b": ")?;
+    let (name, value) = (&line[..colon], &line[colon + 2..]);
+    Some((name.try_into().ok()?, value.try_into().ok()?))
 }

@@ -6,7 +6,7 @@ use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rocket::http::{ContentType, Header};
-use rocket::{Responder, State, get};
+use rocket::{Responder, get};
 use sha2::{Digest as _, Sha256};
 
 use super::diagram;
@@ -20,7 +20,7 @@ use crate::faults::HeldCall;
 use crate::labels;
 use crate::login_status::{self, LoginStatus};
 use crate::page::{PageHeader, PageResponse, found, html};
-use crate::request::ControlError;
+use crate::request::{ControlError, Runtime};
 use crate::runtime::{ServerUrls, StackRuntime};
 
 #[derive(Template)]
@@ -50,21 +50,17 @@ enum Subject<'a> {
 
 /// The login with the latest event.
 #[get("/?<call>")]
-pub(super) async fn newest(call: Option<&str>, runtime: &State<Arc<StackRuntime>>) -> PageResponse {
+pub(super) async fn newest(call: Option<&str>, runtime: &Runtime) -> PageResponse {
     render(runtime, &Subject::Newest, call).await
 }
 
 #[get("/logins/<login>?<call>")]
-pub(super) async fn login(
-    login: &str,
-    call: Option<&str>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> PageResponse {
+pub(super) async fn login(login: &str, call: Option<&str>, runtime: &Runtime) -> PageResponse {
     render(runtime, &Subject::Login(login), call).await
 }
 
 #[get("/others?<call>")]
-pub(super) async fn others(call: Option<&str>, runtime: &State<Arc<StackRuntime>>) -> PageResponse {
+pub(super) async fn others(call: Option<&str>, runtime: &Runtime) -> PageResponse {
     render(runtime, &Subject::Others, call).await
 }
 
@@ -79,7 +75,7 @@ pub(super) struct DiagramFile {
 #[get("/logins/<login>/diagram.svg")]
 pub(super) async fn diagram_file(
     login: &str,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<DiagramFile, ControlError> {
     let sequence = Sequence::of_login(runtime, login).await;
     let sequence =

@@ -1,9 +1,7 @@
 //! The presenter's view: one login, one arrow at a time, each with a sentence.
 
-use std::sync::Arc;
-
 use askama::Template;
-use rocket::{State, get};
+use rocket::get;
 
 use super::diagram::{self, Links};
 use super::exchange_view::ExchangeView;
@@ -11,6 +9,7 @@ use super::rows::{Note, Row};
 use super::sequence_view::Sequence;
 use crate::labels;
 use crate::page::{PageResponse, found, html};
+use crate::request::Runtime;
 use crate::runtime::StackRuntime;
 
 #[derive(Default, Template)]
@@ -44,11 +43,7 @@ struct Frame {
 
 /// The login with its first `arrow` arrows; without a number, the first one.
 #[get("/present/<login>?<arrow>")]
-pub(super) async fn page(
-    login: &str,
-    arrow: Option<&str>,
-    runtime: &State<Arc<StackRuntime>>,
-) -> PageResponse {
+pub(super) async fn page(login: &str, arrow: Option<&str>, runtime: &Runtime) -> PageResponse {
     let seq = runtime.event_log().last_seq();
     let rows = Sequence::of_login(runtime, login).await;
     let page = match &rows {

@@ -37,14 +37,14 @@ pub(super) struct Attack {
     run: String,
     flow: LoginFlow,
     /// The address that is sent to the victim.
-    link: String,
+    pub(super) link: String,
     /// The sequence number of the last event before it.
     pub(super) after: u64,
     /// The time of the start, in Unix milliseconds.
     at: i64,
     /// Whether the demo has signed the attacker in who came back for the result; `None` before
     /// that.
-    is_in: Option<bool>,
+    pub(super) is_in: Option<bool>,
     /// The cookies that the attacker's browser has of the demo: names with their values.
     cookies: Vec<(String, String)>,
 }
@@ -183,6 +183,9 @@ fn learn(cookies: &mut Vec<(String, String)>, answer: &Response) {
     }
 }
 
+/// The settings of a relay guard, as a student chooses among them.
+pub(super) const GUARDS: [RelayGuard; 3] = [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off];
+
 /// The attacker's desk.
 pub(super) struct AttackerDesk {
     /// The names of the relay guard's settings, each with whether it is set.
@@ -193,34 +196,30 @@ pub(super) struct AttackerDesk {
 
 /// One attack.
 pub(super) struct AttackView {
-    pub(super) login: String,
+    pub(super) attack: Attack,
     pub(super) flow: &'static str,
-    pub(super) link: String,
     /// The time at which it expires, in Unix milliseconds, and the time that is left.
     pub(super) expires: (i64, String),
     pub(super) state: &'static str,
     /// The demo's answer to the attacker who came back, in a sentence.
     pub(super) read: Option<String>,
-    /// Whether the attacker is signed in.
-    pub(super) is_in: bool,
     /// Whether the broker has seen it, so that there is a diagram.
     pub(super) is_known: bool,
 }
 
 impl AttackerDesk {
     pub(super) fn new(
-        attacks: impl DoubleEndedIterator<Item = Attack>,
+        attacks: Vec<Attack>,
         events: &[LessonEvent<'_>],
         relay_guard: RelayGuard,
         now_ms: i64,
     ) -> Self {
         let guard = |guard: RelayGuard| (guard.as_str(), guard == relay_guard);
-        let newest_first = attacks.rev();
+        let newest_first = attacks.into_iter().rev();
+        let shown = newest_first.map(|attack| AttackView::new(attack, events, now_ms));
         Self {
-            guards: [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off].map(guard),
-            attacks: newest_first
-                .map(|attack| AttackView::new(attack, events, now_ms))
-                .collect(),
+            guards: GUARDS.map(guard),
+            attacks: shown.collect(),
         }
     }
 }
@@ -238,10 +237,8 @@ impl AttackView {
             expires: (expires_at, labels::minutes(expires_at - now_ms)),
             state: progress.unwrap_or("waits for the victim"),
             read: attack.is_in.map(|is_in| report(is_in, attack.flow, &its)),
-            is_in: attack.is_in == Some(true),
             is_known: !its.is_empty(),
-            login: attack.login,
-            link: attack.link,
+            attack,
         }
     }
 }

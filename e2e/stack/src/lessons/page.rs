@@ -1,12 +1,9 @@
 //! The list of lessons, and the page of one.
 
-use std::sync::Arc;
-
 use askama::Template;
 use broker::relay::RelayGuard;
 use contract::Rule;
 use mock_upstream::{Next, Provider};
-use rocket::http::ContentType;
 use rocket::{State, get};
 
 use super::attacker::{self, AttackerDesk, Attacks};
@@ -14,7 +11,8 @@ use super::lesson::{LESSONS, Lesson, Preparation, Scope, Tick};
 use super::progress::{Beginning, LessonEvent, LessonRun, Progress, StackState, lesson_events};
 use super::step_view::{ActionView, Piece, StepView, pieces};
 use crate::labels;
-use crate::page::{Asset, PageHeader, PageResponse, found, html};
+use crate::page::{PageHeader, PageResponse, found, html};
+use crate::request::Runtime;
 use crate::runtime::StackRuntime;
 
 /// The number of other logins that a page offers.
@@ -58,7 +56,7 @@ struct Notice {
 }
 
 #[get("/lessons")]
-pub(super) fn list(runtime: &State<Arc<StackRuntime>>) -> PageResponse {
+pub(super) fn list(runtime: &Runtime) -> PageResponse {
     render_list(runtime, false)
 }
 
@@ -79,7 +77,7 @@ pub(super) fn lesson(
     since: Option<&str>,
     login: Option<&str>,
     attacks: &State<Attacks>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> PageResponse {
     let Some(index) = LESSONS.iter().position(|lesson| lesson.id == id) else {
         return render_list(runtime, true);
@@ -113,11 +111,6 @@ pub(super) fn lesson(
         Beginning::At(run) => page.fill(runtime, attacks, &run, login),
     }
     (found(true), html(&page))
-}
-
-#[get("/lessons.css")]
-pub(super) fn style() -> Asset {
-    (ContentType::CSS, include_str!("../../static/lessons.css"))
 }
 
 impl LessonPage {
@@ -171,7 +164,7 @@ impl LessonPage {
         .map(ToOwned::to_owned);
         if lesson.scope == Scope::Attacks {
             let attacks = attacks.iter().filter(|attack| attack.after >= run.since);
-            let attacks = attacks.cloned();
+            let attacks = attacks.cloned().collect();
             let desk = AttackerDesk::new(attacks, &events, stack.relay_guard, stack.now_ms);
             self.desk = Some(desk);
         }

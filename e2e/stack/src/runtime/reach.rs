@@ -14,7 +14,7 @@ use rocket::{Build, Rocket};
 use serde::{Serialize, Serializer};
 use url::Host;
 
-use super::server::{BoundPort, ServerHandle, Stopping};
+use super::server::{BoundPort, ServerHandle, ServerName, Stopping};
 use crate::settings::{HostName, StackStartError, host_of};
 use crate::tls::{StackTls, TlsFront};
 
@@ -78,13 +78,12 @@ impl Reach {
     /// Binds `address` for `server`, or its port on all interfaces.
     pub(crate) fn bind(
         &self,
-        server: &'static str,
-        flag: &'static str,
+        server: ServerName,
         address: SocketAddr,
     ) -> Result<BoundPort, StackStartError> {
         match self.host {
-            Some(_) => BoundPort::bind_everywhere(server, flag, address),
-            None => BoundPort::bind(server, flag, address),
+            Some(_) => BoundPort::bind_everywhere(server, address),
+            None => BoundPort::bind(server, address),
         }
     }
 

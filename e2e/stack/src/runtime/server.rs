@@ -154,54 +154,54 @@ const REBIND_PAUSE: Duration = Duration::from_millis(20);
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 12_000;
 
-/// A bound listener, with the server's name and flag for error messages.
+/// A server, as error messages name it: by a noun phrase, and by the flag that moves it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerName(pub(crate) &'static str, pub(crate) &'static str);
+
+impl ServerName {
+    /// The error of a server that cannot listen.
+    pub(crate) fn taken(self, address: SocketAddr, source: io::Error) -> StackStartError {
+        let Self(server, flag) = self;
+        StackStartError::Listen {
+            server,
+            address,
+            source,
+            flag,
+        }
+    }
+}
+
+/// A bound listener, with the server's name for error messages.
 pub(crate) struct BoundPort {
-    server: &'static str,
-    flag: &'static str,
+    server: ServerName,
     listener: TcpListener,
 }
 
 impl BoundPort {
-    /// Binds `address` for `server`, which `--flag` can move; port 0 is any free port.
-    pub(crate) fn bind(
-        server: &'static str,
-        flag: &'static str,
-        address: SocketAddr,
-    ) -> Result<Self, StackStartError> {
+    /// Binds `address` for `server`; port 0 is any free port.
+    pub(crate) fn bind(server: ServerName, address: SocketAddr) -> Result<Self, StackStartError> {
         let bound = match address.port() {
             0 => free_port(address.ip()),
             _ => TcpListener::bind(address),
         };
-        match bound {
-            Ok(listener) => Ok(Self {
-                server,
-                flag,
-                listener,
-            }),
-            Err(source) => Err(StackStartError::Listen {
-                server,
-                address,
-                source,
-                flag,
-            }),
-        }
+        let listener = bound.map_err(|source| server.taken(address, source))?;
+        Ok(Self { server, listener })
     }
 
     /// Binds the port of `address` on all interfaces, for both families of addresses if
     /// this machine has both.
     pub(crate) fn bind_everywhere(
-        server: &'static str,
-        flag: &'static str,
+        server: ServerName,
         address: SocketAddr,
     ) -> Result<Self, StackStartError> {
         let any = |ip| SocketAddr::new(ip, address.port());
-        let both = Self::bind(server, flag, any(Ipv6Addr::UNSPECIFIED.into()));
+        let both = Self::bind(server, any(Ipv6Addr::UNSPECIFIED.into()));
         match both {
             Err(StackStartError::Listen { source, .. })
                 if source.kind() != ErrorKind::AddrInUse
                     && source.kind() != ErrorKind::PermissionDenied =>
             {
-                Self::bind(server, flag, any(Ipv4Addr::UNSPECIFIED.into()))
+                Self::bind(server, any(Ipv4Addr::UNSPECIFIED.into()))
             }
             bound => bound,
         }
@@ -234,7 +234,7 @@ impl BoundPort {
         stopping: Stopping,
         build: impl Fn(SocketAddr) -> Result<Rocket<Build>, StackStartError>,
     ) -> Result<ServerHandle, StackStartError> {
-        let (server, flag, address) = (self.server, self.flag, self.address());
+        let (server, address) = (self.server, self.address());
         drop(self);
         let mut attempts = 1..=REBIND_ATTEMPTS;
         loop {
@@ -243,12 +243,7 @@ impl BoundPort {
                     tokio::time::sleep(REBIND_PAUSE).await;
                 }
                 launched => {
-                    return launched.map_err(|source| StackStartError::Listen {
-                        server,
-                        address,
-                        source,
-                        flag,
-                    });
+                    return launched.map_err(|source| server.taken(address, source));
                 }
             }
         }
@@ -293,7 +288,7 @@ mod tests {
     #[tokio::test]
     async fn a_port_that_a_starting_process_still_holds_is_tried_again() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let port = BoundPort::bind("a test", "none", any).unwrap();
+        let port = BoundPort::bind(ServerName("a test", "none"), any).unwrap();
         let held = Cell::new(Some(port.listener.try_clone().unwrap()));
         let attempts = Cell::new(0);
         let server = port

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use broker::clock::Clock;
 use broker::model::UnixMs;
-use rocket::fairing::{Fairing, Info, Kind};
-use rocket::{Build, Data, Request, Rocket, State, get, post, routes};
+use rocket::fairing::AdHoc;
+use rocket::{Build, Rocket, get, post, routes};
 
-use crate::request::ControlError;
+use crate::request::{ControlError, Runtime};
 use crate::runtime::StackRuntime;
 
 /// The time at which the last call ended, and the lifetime that begins with it.
@@ -66,38 +66,25 @@ impl Activity {
     }
 }
 
-/// Records each call to the control address that it is attached to.
-struct RecordCalls(Arc<Activity>);
-
-#[rocket::async_trait]
-impl Fairing for RecordCalls {
-    fn info(&self) -> Info {
-        Info {
-            name: "lifetime of the sandbox",
-            kind: Kind::Request,
-        }
-    }
-
-    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
-        // Rocket keeps the request until the last byte of its answer is sent.
-        request.local_cache(|| OpenCall::begin(self.0.clone()));
-    }
-}
-
 /// Adds both to the control address of a sandbox.
 pub(super) fn attach(server: Rocket<Build>, activity: Arc<Activity>) -> Rocket<Build> {
+    let record = AdHoc::on_request("lifetime of the sandbox", move |request, _| {
+        // Rocket keeps the request until the last byte of its answer is sent.
+        request.local_cache(|| OpenCall::begin(activity.clone()));
+        Box::pin(async {})
+    });
     server
-        .attach(RecordCalls(activity))
+        .attach(record)
         .mount("/api/sandboxes", routes![nested, nested_start])
 }
 
 #[get("/<_..>")]
-fn nested(runtime: &State<Arc<StackRuntime>>) -> ControlError {
+fn nested(runtime: &Runtime) -> ControlError {
     refer_to_stack(runtime)
 }
 
 #[post("/<_..>")]
-fn nested_start(runtime: &State<Arc<StackRuntime>>) -> ControlError {
+fn nested_start(runtime: &Runtime) -> ControlError {
     refer_to_stack(runtime)
 }
 

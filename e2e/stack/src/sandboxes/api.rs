@@ -16,8 +16,8 @@ use serde::Deserialize;
 use super::{SandboxInfo, SandboxPlan, Sandboxes};
 use crate::control::{NewProject, SandboxCalls, calls};
 use crate::projects::ProjectRegistry;
-use crate::request::{ControlError, JsonBody, parse_field};
-use crate::runtime::{SandboxId, StackRuntime};
+use crate::request::{ControlError, JsonBody, Runtime, parse_field};
+use crate::runtime::SandboxId;
 use crate::settings::StackSettings;
 use crate::time::StackClock;
 
@@ -40,7 +40,7 @@ pub(crate) fn beside(server: Rocket<Build>, sandboxes: Arc<Sandboxes>) -> Rocket
 async fn start(
     new: JsonBody<NewSandbox>,
     sandboxes: &State<Arc<Sandboxes>>,
-    runtime: &State<Arc<StackRuntime>>,
+    runtime: &Runtime,
 ) -> Result<(Status, Json<SandboxInfo>), ControlError> {
     let plan = new.0.plan(&sandboxes.template)?;
     let control = runtime.urls.control.clone();
