@@ -8,6 +8,7 @@
 //! | [`control`] | the control address of the stack |
 //! | [`http`] | one bounded request at a time, sent once |
 //! | [`program`] | a program that is started, awaited and ended |
+//! | [`tree`] | a copy of a tree of sources, with some of them changed |
 //! | [`random`] | random values, and digests such as the PKCE challenge |
 //! | [`url`] | the parts of addresses |
 //! | [`time`] | real time, for what no clock of a test moves |
@@ -28,4 +29,5 @@ pub mod http;
 pub mod program;
 pub mod random;
 pub mod time;
+pub mod tree;
 pub mod url;

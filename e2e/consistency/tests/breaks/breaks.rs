@@ -1,6 +1,8 @@
 //! The breaks, by the rule that each of them violates.
 
-use super::{Break, Edit};
+use agent::tree::Edit;
+
+use super::Break;
 
 const SQL: &str = "broker/src/store/sql.rs";
 
@@ -31,7 +33,7 @@ macro_rules! breaks {
         /// All breaks.
         pub(super) const ALL: &[Break] = &[$(Break {
             name: stringify!($name),
-            edits: &[$(Edit { file: $file, old: $old, new: $new }),+],
+            edits: &[$(Edit::of($file, $old, $new)),+],
             run: $run,
             errors: &[$($error),+],
         }),+];
@@ -40,7 +42,7 @@ macro_rules! breaks {
         mod found {
             $(#[test]
             fn $name() {
-                super::super::assert_found(stringify!($name));
+                super::super::applied::assert_found(stringify!($name));
             })+
         }
     };

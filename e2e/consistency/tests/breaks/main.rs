@@ -5,11 +5,11 @@
 //! them. An ordinary run checks that each still fits the sources.
 
 mod breaks;
-#[cfg(feature = "breaks")]
-mod tree;
 
 use std::fs;
 use std::path::Path;
+
+use agent::tree::Edit;
 
 /// Replacements that break one rule of the broker, and the run that must notice.
 #[cfg_attr(
@@ -26,57 +26,90 @@ struct Break {
     errors: &'static [&'static str],
 }
 
-/// One replacement in the sources.
-struct Edit {
-    /// The path of the file, from the root of the tree.
-    file: &'static str,
-    /// The text that is replaced; it occurs exactly once.
-    old: &'static str,
-    new: &'static str,
-}
-
-impl Edit {
-    /// The number of places that the edit would change.
-    fn occurrences(&self) -> usize {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
-            .join(self.file);
-        let source = fs::read_to_string(file).unwrap_or_default();
-        source.matches(self.old).count()
-    }
-}
-
 #[test]
 fn every_break_fits_the_sources() {
     for it in breaks::ALL {
         for edit in it.edits {
-            let at = format!("{}: {} in {}", it.name, edit.old, edit.file);
-            assert_eq!(edit.occurrences(), 1, "{at}");
-            assert_ne!(edit.old, edit.new, "{at}");
+            let source = fs::read_to_string(top().join(&*edit.file)).unwrap_or_default();
+            let applied = edit.apply(&source);
+            assert!(applied.is_ok(), "{}: {applied:?}", it.name);
         }
     }
 }
 
-/// Asserts that the run on the broker with this break fails with the expected message.
-#[cfg(feature = "breaks")]
-#[track_caller]
-fn assert_found(name: &str) {
-    let it = breaks::ALL.iter().find(|it| it.name == name);
-    let it = it.expect("a break of the list");
-    let output = tree::Tree::with(it.edits).run(it.run);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "nothing was found");
-    let is_named = it.errors.iter().any(|it| errors.contains(it));
-    assert!(is_named, "{errors}");
+/// The root of the tree.
+fn top() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("it is two folders above")
 }
 
 #[cfg(feature = "breaks")]
-#[test]
-fn the_unbroken_broker_passes_every_run_that_finds_a_break() {
-    let tree = tree::Tree::with(&[]);
-    for run in breaks::runs() {
-        let output = tree.run(run);
+mod applied {
+    use std::process::{Command, Output, Stdio};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use agent::tree::{self, Edit, FileTimes};
+
+    use super::{breaks, top};
+
+    /// The copy of the tree, and its target directory.
+    const COPY: &str = "target/checker/tree";
+    const TARGET: &str = "target/checker/target";
+
+    /// Held by the test that uses the copy.
+    static USED: Mutex<()> = Mutex::new(());
+
+    /// The copy with some edits, compiled.
+    struct Broken {
+        _alone: MutexGuard<'static, ()>,
+    }
+
+    impl Broken {
+        #[track_caller]
+        fn with(edits: &[Edit]) -> Self {
+            let alone = USED.lock().unwrap_or_else(PoisonError::into_inner);
+            let copied = tree::copy(top(), &top().join(COPY), edits, FileTimes::New);
+            assert_eq!(copied, Ok(()));
+            let status = Command::new(env!("CARGO"))
+                .args(["build", "--locked", "--quiet", "-p", "consistency"])
+                .arg("--target-dir")
+                .arg(top().join(TARGET))
+                .current_dir(top().join(COPY))
+                .status()
+                .expect("cargo");
+            assert!(status.success(), "the broken broker does not compile");
+            Self { _alone: alone }
+        }
+
+        /// Runs the copy's `consistency`.
+        fn run(&self, arguments: &[&str]) -> Output {
+            Command::new(top().join(TARGET).join("debug/consistency"))
+                .args(arguments)
+                .stdin(Stdio::null())
+                .output()
+                .expect("it was compiled")
+        }
+    }
+
+    /// Asserts that the run on the broker with this break fails with the expected message.
+    #[track_caller]
+    pub(super) fn assert_found(name: &str) {
+        let it = breaks::ALL.iter().find(|it| it.name == name);
+        let it = it.expect("a break of the list");
+        let output = Broken::with(it.edits).run(it.run);
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{run:?}: {errors}");
+        assert!(!output.status.success(), "nothing was found");
+        let is_named = it.errors.iter().any(|it| errors.contains(it));
+        assert!(is_named, "{errors}");
+    }
+
+    #[test]
+    fn the_unbroken_broker_passes_every_run_that_finds_a_break() {
+        let unbroken = Broken::with(&[]);
+        for run in breaks::runs() {
+            let output = unbroken.run(run);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{run:?}: {errors}");
+        }
     }
 }

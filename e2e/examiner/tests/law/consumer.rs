@@ -1,27 +1,22 @@
 //! Copies of the good consumers, as they are or with a fault.
+//!
+//! The faulty builds of the demo are one crate of a copy of the workspace, built in the
+//! workspace's own target: with the same features as the tests, so that every dependency is the
+//! one that is compiled already. It is given one fault after another and compiled incrementally,
+//! which costs a third of a crate for each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, Once};
 
-use serde::Deserialize;
+use agent::tree::{self, Edit, FileTimes};
 use tempfile::TempDir;
 use testkit::server::free_port;
 use url::Url;
 
-use crate::fault::Fault;
-use crate::rust_builds;
-
-/// A good consumer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Consumer {
-    /// `e2e/consumers/python`, on Flask.
-    Python,
-    /// `e2e/consumers/node`, on Express.
-    Node,
-    /// `consumer-demo`, on Rocket.
-    Rust,
-}
+use crate::fault::{Consumer, Fault, top};
+use crate::setting;
 
 /// A consumer that can be started, in a folder of its own.
 pub(crate) struct Copy {
@@ -30,37 +25,13 @@ pub(crate) struct Copy {
     _folder: TempDir,
 }
 
-/// The top of the tree.
-pub(crate) fn top() -> PathBuf {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder
-        .ancestors()
-        .nth(2)
-        .expect("the crate is two folders below the top")
-        .to_owned()
-}
-
-impl Consumer {
-    /// The folder with its sources.
-    fn sources(self) -> PathBuf {
-        top().join(match self {
-            Self::Python => "e2e/consumers/python",
-            Self::Node => "e2e/consumers/node",
-            Self::Rust => "consumer-demo",
-        })
-    }
-}
-
 impl Copy {
     /// The consumer as it is.
     pub(crate) fn good(consumer: Consumer) -> Self {
         let folder = TempDir::new().expect("a temporary folder can be made");
         let command = match consumer {
-            Consumer::Rust => vec![program(&rust_builds::good())],
-            script => {
-                copy_folder(&script.sources(), folder.path());
-                interpret(script, folder.path())
-            }
+            Consumer::Rust => vec![program(&good_demo())],
+            script => interpreted(script, &[], folder.path()),
         };
         Self::new(format!("{consumer:?}"), command, folder)
     }
@@ -69,12 +40,8 @@ impl Copy {
     pub(crate) async fn with_fault(fault: &Fault) -> Self {
         let folder = TempDir::new().expect("a temporary folder can be made");
         let command = match fault.consumer {
-            Consumer::Rust => vec![program(&rust_builds::with_fault(fault).await)],
-            script => {
-                copy_folder(&script.sources(), folder.path());
-                apply(fault, folder.path());
-                interpret(script, folder.path())
-            }
+            Consumer::Rust => vec![program(&faulty_demo(fault).await)],
+            script => interpreted(script, &fault.edit, folder.path()),
         };
         Self::new(fault.id.clone(), command, folder)
     }
@@ -105,45 +72,157 @@ impl Copy {
     }
 }
 
-/// Makes the changes of `fault` below `folder`.
-pub(crate) fn apply(fault: &Fault, folder: &Path) {
-    for edit in &fault.edit {
-        let path = folder.join(&edit.file);
-        let text =
-            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        fs::write(&path, edit.apply(&fault.id, &text)).expect("the copy can be written");
-    }
+/// Makes `to` equal to a folder of the tree, apart from `edits`.
+fn copy_tree(from: &Path, to: &Path, edits: &[Edit], times: FileTimes) {
+    tree::copy(from, to, edits, times)
+        .unwrap_or_else(|error| panic!("{}: {error}", from.display()));
 }
 
-fn interpret(consumer: Consumer, folder: &Path) -> Vec<String> {
-    match consumer {
-        Consumer::Python => vec![
+/// The command of a script with these changes, copied to `folder`. Installed packages are
+/// linked.
+fn interpreted(consumer: Consumer, edits: &[Edit], folder: &Path) -> Vec<String> {
+    let sources = consumer.sources();
+    copy_tree(&sources, folder, edits, FileTimes::New);
+    if consumer == Consumer::Python {
+        return vec![
             program(&top().join("target/consumers/python/bin/python")),
             program(&folder.join("app.py")),
-        ],
-        _ => vec!["node".to_owned(), program(&folder.join("app.mjs"))],
+        ];
     }
+    let packages = "node_modules";
+    std::os::unix::fs::symlink(sources.join(packages), folder.join(packages))
+        .expect("a link can be made");
+    vec!["node".to_owned(), program(&folder.join("app.mjs"))]
 }
 
 fn program(path: &Path) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// Copies sources; installed packages are linked.
-fn copy_folder(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from)
-        .expect("the consumer is there")
-        .map_while(Result::ok)
-    {
-        let target = to.join(entry.file_name());
-        let kind = entry.file_type().expect("a file has a type");
-        if entry.file_name() == "node_modules" {
-            std::os::unix::fs::symlink(entry.path(), target).expect("a link can be made");
-        } else if kind.is_dir() && entry.file_name() != "__pycache__" {
-            fs::create_dir(&target).expect("a folder can be made");
-            copy_folder(&entry.path(), &target);
-        } else if kind.is_file() {
-            fs::copy(entry.path(), target).expect("a file can be copied");
-        }
+/// Where the copy is, below the top of the tree.
+const COPY: &str = "target/faults";
+
+/// The crate that has one fault after another.
+const FAULTY_DEMO: &str = "faulty-demo";
+
+/// A crate that has nothing but an empty test, and that test.
+const EMPTY_TEST: &str = "empty";
+
+/// What cargo tells a test of its own crate. ring's build script reads it as well: ring, and
+/// all that rests on it, would be compiled again.
+const OF_ONE_CRATE: [&str; 6] = [
+    "CARGO_MANIFEST_DIR",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
+
+/// The demo as the workspace builds it.
+fn good_demo() -> PathBuf {
+    let demo = programs().join("consumer-demo");
+    assert!(
+        demo.exists(),
+        "{} is missing: `just test-examiner` builds it",
+        demo.display()
+    );
+    demo
+}
+
+/// The demo with a fault.
+async fn faulty_demo(fault: &Fault) -> PathBuf {
+    let fault = fault.clone();
+    let built = tokio::task::spawn_blocking(move || build(&fault)).await;
+    built.expect("the build ends")
+}
+
+/// The folder of the programs: tests are in `deps`, below it.
+fn programs() -> PathBuf {
+    let test = std::env::current_exe().expect("a test is a program");
+    let programs = test.ancestors().nth(2).expect("it is in two folders");
+    programs.to_owned()
+}
+
+fn build(fault: &Fault) -> PathBuf {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    static COPIED: Once = Once::new();
+    let _alone = ONE_AT_A_TIME.lock().expect("every fault compiles");
+    let copy = top().join(COPY);
+    COPIED.call_once(|| {
+        let more = Edit::of("Cargo.toml", "members = [", "members = [\"faults/*\",");
+        // As old as the original, which is compiled already.
+        copy_tree(&top(), &copy, &[more], FileTimes::Original);
+        write_empty_test(&copy);
+    });
+    write_faulty_demo(&copy, fault);
+    compile(&copy, &fault.id);
+    let faulty = programs().join(&fault.id);
+    fs::copy(programs().join(FAULTY_DEMO), &faulty).expect("a program can be copied");
+    faulty
+}
+
+fn compile(copy: &Path, fault: &str) {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--offline", "--quiet", "--workspace"]);
+    cargo.args(["--test", EMPTY_TEST, "--bin", FAULTY_DEMO]);
+    if let Some(features) = setting("SUITES") {
+        cargo.args(["--features", &features]);
     }
+    for name in OF_ONE_CRATE {
+        cargo.env_remove(name);
+    }
+    let target = programs();
+    let target = target.parent().expect("programs are in the target");
+    let built = cargo
+        .current_dir(copy)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_INCREMENTAL", "1")
+        // Clippy refuses what is wrong on purpose.
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .stdin(Stdio::null())
+        .status();
+    let succeeded = built.expect("cargo is there").success();
+    assert!(succeeded, "{fault} does not compile");
+}
+
+/// Writes the crate with the empty test. Where a test is built, cargo chooses the features of
+/// the dependencies as for all tests.
+fn write_empty_test(copy: &Path) {
+    let folder = copy.join("faults").join(EMPTY_TEST);
+    let manifest = format!("[package]\nname = {EMPTY_TEST:?}\nedition.workspace = true\n");
+    write(&folder.join("Cargo.toml"), manifest);
+    write(
+        &folder.join("tests").join(EMPTY_TEST).with_extension("rs"),
+        "",
+    );
+    write(&folder.join("src/lib.rs"), "");
+}
+
+/// Gives the faulty demo this fault, and no other.
+fn write_faulty_demo(copy: &Path, fault: &Fault) {
+    let folder = copy.join("faults").join(FAULTY_DEMO);
+    let demo = Consumer::Rust.sources();
+    let manifest = fs::read_to_string(demo.join("Cargo.toml")).expect("the demo has a manifest");
+    let end = manifest.find("[dev-dependencies]");
+    let manifest = &manifest[..end.expect("its tests need more than it does")];
+    let named = manifest.replace("\"consumer-demo\"", &format!("{FAULTY_DEMO:?}"));
+    let with_library = named + "[lib]\nname = \"consumer_demo\"\n";
+    write(&folder.join("Cargo.toml"), with_library);
+    for part in ["src", "static", "templates"] {
+        let edits: &[Edit] = if part == "src" { &fault.edit } else { &[] };
+        // As new as it is copied: it may have had another fault.
+        copy_tree(&demo.join(part), &folder.join(part), edits, FileTimes::New);
+    }
+}
+
+/// Writes a file, unless it is there already.
+fn write(path: &Path, contents: impl AsRef<[u8]>) {
+    let contents = contents.as_ref();
+    if fs::read(path).is_ok_and(|old| old == contents) {
+        return;
+    }
+    let folder = path.parent().expect("a file has a folder");
+    fs::create_dir_all(folder).expect("a folder can be made");
+    fs::write(path, contents).expect("a file can be written");
 }

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use agent::tree::Edit;
 use examiner::app::Flow;
 use serde::Deserialize;
 
-use crate::consumer::{Consumer, top};
 use crate::setting;
 
 /// One fault: a change that breaks a good consumer.
@@ -30,6 +30,7 @@ pub(crate) struct Fault {
     /// But for these, which fail if a timer of the app has it so.
     #[serde(default)]
     pub(crate) may_fail: Vec<String>,
+    /// The replacements, in files below the consumer's folder.
     pub(crate) edit: Vec<Edit>,
 }
 
@@ -44,15 +45,37 @@ impl Fault {
     }
 }
 
-/// A replacement in one file.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Edit {
-    /// The file, below the consumer's folder.
-    pub(crate) file: PathBuf,
-    /// The text, which occurs once.
-    pub(crate) find: String,
-    pub(crate) replace: String,
+/// A good consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Consumer {
+    /// `e2e/consumers/python`, on Flask.
+    Python,
+    /// `e2e/consumers/node`, on Express.
+    Node,
+    /// `consumer-demo`, on Rocket.
+    Rust,
+}
+
+/// The top of the tree.
+pub(crate) fn top() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder
+        .ancestors()
+        .nth(2)
+        .expect("the crate is two folders below the top")
+        .to_owned()
+}
+
+impl Consumer {
+    /// The folder with its sources.
+    pub(crate) fn sources(self) -> PathBuf {
+        top().join(match self {
+            Self::Python => "e2e/consumers/python",
+            Self::Node => "e2e/consumers/node",
+            Self::Rust => "consumer-demo",
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -66,19 +89,6 @@ pub(crate) fn all() -> Vec<Fault> {
     let text = fs::read_to_string(path).expect("the table is there");
     let table: Table = toml::from_str(&text).expect("the table has the form of its first lines");
     table.fault
-}
-
-impl Edit {
-    /// `text` with the replacement.
-    pub(crate) fn apply(&self, fault: &str, text: &str) -> String {
-        let occurrences = text.matches(&self.find).count();
-        let file = self.file.display();
-        assert_eq!(
-            occurrences, 1,
-            "{fault}: its text must occur once in {file}"
-        );
-        text.replacen(&self.find, &self.replace, 1)
-    }
 }
 
 /// Compares `e2e/consumers/MATRIX.md` with the table, or writes it if `PUBLISH_MATRIX` is

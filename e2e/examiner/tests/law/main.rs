@@ -10,7 +10,6 @@
 
 mod consumer;
 mod fault;
-mod rust_builds;
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -22,8 +21,8 @@ use examiner::verdict::Verdict;
 use examiner::{ExaminationPlan, Report};
 use tokio::sync::Semaphore;
 
-use consumer::{Consumer, Copy};
-use fault::Fault;
+use consumer::Copy;
+use fault::{Consumer, Fault};
 
 /// Examinations at once: each waits about as long as it computes.
 static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
