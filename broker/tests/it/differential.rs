@@ -11,11 +11,11 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Map, Value, json};
+use testkit::malformed;
 use url::Url;
 use values::Field;
 
 use crate::fuzzed_broker::FuzzedBroker;
-use crate::malformed;
 
 /// The number of bodies of each request type in a run.
 const BODIES: u32 = 5_000;

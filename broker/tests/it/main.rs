@@ -7,7 +7,6 @@
 mod fake_provider;
 mod fuzzed_broker;
 mod installation;
-mod malformed;
 mod process;
 mod test_broker;
 

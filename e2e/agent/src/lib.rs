@@ -8,6 +8,7 @@
 //! | [`control`] | the control address of the stack |
 //! | [`http`] | one bounded request at a time, sent once |
 //! | [`program`] | a program that is started, awaited and ended |
+//! | [`malformed`] | the corpus of malformed requests |
 //! | [`tree`] | a copy of a tree of sources, with some of them changed |
 //! | [`random`] | random values, and digests such as the PKCE challenge |
 //! | [`url`] | the parts of addresses |
@@ -26,6 +27,7 @@ pub mod backend;
 pub mod browser;
 pub mod control;
 pub mod http;
+pub mod malformed;
 pub mod program;
 pub mod random;
 pub mod time;

@@ -11,6 +11,7 @@
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
 //! | [`openapi`] | checks a response against the published contract |
 //! | [`leak_check`] | finds secrets in logs, pages, files and responses |
+//! | [`malformed`] | the corpus of malformed requests, which is the agent's |
 //! | [`fuzz`] | mutates inputs and runs a target on them |
 //! | [`postgres`] | a throwaway PostgreSQL server |
 //!
@@ -28,3 +29,5 @@ pub mod openapi;
 pub mod postgres;
 pub mod response;
 pub mod server;
+
+pub use agent::malformed;

@@ -7,8 +7,8 @@
 use reqwest::Method;
 use serde_json::Value;
 use testkit::http::{Request, Response};
+use testkit::malformed;
 
-use crate::malformed;
 use crate::test_broker::{
     CALLBACK, LOCAL_CALLBACK, TestBroker, key, result_body, session_body, token_body, with,
 };

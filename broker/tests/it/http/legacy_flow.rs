@@ -3,8 +3,8 @@
 
 use reqwest::Method;
 use serde_json::json;
+use testkit::malformed;
 
-use crate::malformed;
 use crate::test_broker::{
     BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, authorize_path,
     authorize_query, authorize_with, key, parameter, query_with, state, token_body, with,
