@@ -20,9 +20,13 @@ use crate::history::{Outcome, User};
 use crate::model::{Answer, Failure, Step};
 
 /// The public address of the brokers; nothing listens there.
-pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
+pub const BASE_URL: &str = "http://127.0.0.1:9";
 /// The callback that browsers are sent to, on another site; nothing listens there either.
-pub(crate) const CALLBACK: &str = "http://localhost:9/home";
+pub const CALLBACK: &str = "http://localhost:9/home";
+/// A callback of every project of the model test, to which no login comes home.
+pub const SECOND_CALLBACK: &str = "http://localhost:9/second";
+/// A callback of no project.
+pub const UNREGISTERED: &str = "http://localhost:9/unregistered";
 pub(crate) const CLIENT_ID: &str = "consumer";
 /// It begins with the mark that the leak check looks for.
 pub(crate) const CLIENT_SECRET: &str = "LeakMark of the consumer";
@@ -42,11 +46,11 @@ pub(crate) static CONSUMER: LazyLock<Backend> = LazyLock::new(|| Backend {
 
 /// One HTTP client for backends and browsers alike; cookies are arguments.
 #[derive(Clone)]
-pub(crate) struct Client(reqwest::Client);
+pub struct Client(reqwest::Client);
 
 /// A request to a broker, or of a browser to any server.
 #[derive(Debug, Clone)]
-pub(crate) enum Request {
+pub enum Request {
     /// The consumer's backend calls.
     Backend(backend::Call),
     /// A browser navigates, with its cookies.
@@ -55,14 +59,14 @@ pub(crate) enum Request {
 
 impl Client {
     /// A client that follows no redirect and sends nothing twice.
-    pub(crate) fn new() -> Result<Self, RunError> {
+    pub fn new() -> Result<Self, RunError> {
         let client = http::builder(Reach::Loopback).timeout(TIMEOUT);
         Ok(Self(client.tls_certs_only([]).build()?))
     }
 
     /// Sends `request` to `broker` and reads the response to its end; none, if there
     /// was none of any server.
-    pub(crate) async fn send(&self, broker: &str, request: &Request) -> Option<Response> {
+    pub async fn send(&self, broker: &str, request: &Request) -> Option<Response> {
         let request = match request {
             Request::Backend(call) => call.request(&self.0, broker),
             Request::Browser(visit, jar) => {
@@ -99,7 +103,7 @@ impl Request {
     /// A link on the consumer's page, in a browser with these cookies.
     pub(crate) fn navigate(url: &str, cookies: &CookieJar) -> Self {
         Self::Browser(
-            Box::new(typed(url).by_page_of(&page(CALLBACK))),
+            Box::new(typed(url).by_page_of(&parsed(CALLBACK))),
             cookies.clone(),
         )
     }
@@ -109,33 +113,55 @@ impl Request {
         Self::Browser(Box::new(typed(url)), cookies.clone())
     }
 
+    /// An address that a client fetches which is no browser, and has cookies.
+    pub(crate) fn fetch(url: &str, cookies: &CookieJar) -> Self {
+        let without = |visit: Visit, header| visit.with_header(header, "");
+        let visit = OF_BROWSERS.into_iter().fold(typed(url), without);
+        Self::Browser(Box::new(visit), cookies.clone())
+    }
+
     /// A button on a page of the broker.
     pub(crate) fn press(url: &str, cookies: &CookieJar) -> Self {
-        let visit = typed(url)
-            .by_page_of(&page(BASE_URL))
-            .with_method(Method::POST);
+        let visit = typed(url).by_page_of(&base_url()).with_method(Method::POST);
         Self::Browser(Box::new(visit), cookies.clone())
     }
 }
+
+/// The headers that browsers send without being asked.
+const OF_BROWSERS: [&str; 5] = [
+    "accept",
+    "sec-fetch-site",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-user",
+];
 
 fn typed(url: &str) -> Visit {
     Visit::written(url).expect("a broker and its providers name addresses")
 }
 
-fn page(url: &str) -> Url {
+/// [`BASE_URL`], to which cookies belong.
+pub(crate) fn base_url() -> Url {
+    parsed(BASE_URL)
+}
+
+fn parsed(url: &str) -> Url {
     Url::parse(url).expect("an address of this file")
 }
 
 /// A response, read to its end.
 #[derive(Debug, Clone)]
-pub(crate) struct Response {
+pub struct Response {
     /// The method and the path of the request.
     pub(crate) asked: (Method, String),
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The address of the browser's last page.
-    pub(crate) location: String,
-    pub(crate) body: String,
+    pub location: String,
+    /// The body.
+    pub body: String,
 }
 
 impl Response {
@@ -174,16 +200,20 @@ impl Response {
     }
 
     /// A violation of the published contract.
-    pub(crate) fn contract_violation(&self) -> Option<String> {
+    pub fn contract_violation(&self) -> Option<String> {
         let (method, path) = &self.asked;
-        let seen = testkit::http::Response {
+        match self.status {
+            500 => Some("a fault of the broker".to_owned()),
+            _ => openapi::check(method, path, &self.as_tested()).err(),
+        }
+    }
+
+    /// The same response for the checks that all suites share.
+    pub fn as_tested(&self) -> testkit::http::Response {
+        testkit::http::Response {
             status: self.status,
             headers: self.headers.clone(),
             body: self.body.as_bytes().to_vec(),
-        };
-        match self.status {
-            500 => Some("a fault of the broker".to_owned()),
-            _ => openapi::check(method, path, &seen).err(),
         }
     }
 
@@ -203,12 +233,12 @@ impl Response {
     }
 
     /// The handoff code that it takes to the callback.
-    pub(crate) fn code(&self) -> Option<String> {
+    pub fn code(&self) -> Option<String> {
         parameter(&self.location, "code")
     }
 
     /// The body as JSON; null, if it is something else.
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 

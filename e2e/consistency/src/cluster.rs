@@ -2,6 +2,7 @@
 
 pub(crate) mod replica;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -36,12 +37,13 @@ impl Engine {
         }
     }
 
-    /// The number of brokers on one database, if no other was asked for.
-    pub(crate) fn default_brokers(self) -> usize {
-        match self {
+    /// The number of brokers on one database: as many as were asked for, or its default.
+    pub(crate) fn brokers(self, asked_for: Option<NonZeroUsize>) -> usize {
+        let default = match self {
             Self::Sqlite => 1,
             Self::Postgres => 2,
-        }
+        };
+        asked_for.map_or(default, NonZeroUsize::get)
     }
 }
 

@@ -13,8 +13,7 @@ use broker::store::fail_points::FailPoint;
 use crate::RunError;
 use crate::cluster::replica::PauseAt;
 use crate::cluster::{Cluster, Database, Engine, Logging};
-use crate::random::Random;
-use crate::report::{bar, duration};
+use crate::run::{Random, bar, broker_count, duration};
 use load::CutLogin;
 use run::{Count, MAX_ANSWERS, Run, add_outage, count_table};
 
@@ -50,7 +49,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
         std::io::stdout(),
         "{kills} kills on {}, {}, seed {}, {}\n\n{}",
         plan.engine.name(),
-        crate::report::broker_count(plan.brokers()),
+        broker_count(plan.brokers()),
         run.seed,
         duration(bar.elapsed()),
         count_table(counts.iter().map(|(kill, count)| (kill.name(), *count))),

@@ -11,26 +11,27 @@
 //! | [`history`] | the record of each call, and of one login |
 //! | [`checker`] | whether the model explains a history, and what is wrong if not |
 //! | [`race`], [`crash`], [`soak`] | the workloads: `histories` races clients, `crashes` kills brokers, `soak` does everything |
-//! | [`login`], [`client`], [`recorder`] | the calls of one login; their requests; their recording |
+//! | [`player`], [`login`] | the secrets behind the model's numbers, and the requests of its steps; one login |
+//! | [`client`], [`recorder`] | the sending of requests, and what a response answers; their recording |
 //! | [`provider`] | sign-ins at the imitated providers |
 //! | [`cluster`] | brokers, their database, their providers |
 //! | [`audit_log`], [`resources`] | what a broker logs; what it holds |
-//! | [`random`], [`report`] | the seed; the output |
+//! | [`run`](mod@run) | the seed of a run, and its output |
 
 mod audit_log;
 mod checker;
-mod client;
+pub mod client;
 mod cluster;
 mod crash;
 mod history;
 mod login;
 pub mod model;
+pub mod player;
 mod provider;
 mod race;
-mod random;
 mod recorder;
-mod report;
 mod resources;
+mod run;
 mod soak;
 
 use clap::{Parser, Subcommand};

@@ -9,20 +9,20 @@
 //! A [`Model`] is the state of the logins; a [`Step`] is one operation on them. Played
 //! one after the other by a clock that is known to the millisecond, [`Model::step`]
 //! gives the one answer the broker must give. Where operations overlap and the clock is
-//! known within an [`Interval`], the checker tries what [`Choices`] there are, and an
+//! known within an [`Interval`], the checker tries every decision of [`Now`], and an
 //! operation that commits twice has two halves, [`Model::begin`] and [`Model::finish`].
 
 mod flows;
-mod interval;
 mod state;
 mod step;
+mod time;
 
-pub use interval::{Choices, Interval};
 pub use state::{
     Code, Commit, Commits, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token,
     UpstreamLogin,
 };
 pub use step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
+pub use time::{Interval, Now};
 
 use state::UPSTREAM_LOGIN_LIFETIME_MS;
 
@@ -101,17 +101,17 @@ impl Model {
     ///
     /// If more than one answer is right, which an exact clock rules out.
     pub fn step(&mut self, step: Step, now_ms: i64) -> Answer {
-        let (at, mut choices) = (Interval::exactly(now_ms), Choices::default());
-        let answer = match self.begin(step, at, &mut choices) {
+        let mut now = Now::within(Interval::exactly(now_ms));
+        let answer = match self.begin(step, &mut now) {
             Begun::Answered(answer) => answer,
-            Begun::Underway(rest) => self.finish(rest, at, &mut choices),
+            Begun::Underway(rest) => self.finish(rest, &mut now),
         };
-        assert!(!choices.advance(), "{step:?} has one answer");
+        assert!(!now.advance(), "{step:?} has one answer");
         answer
     }
 
-    /// Takes the step up to its first commit, at some moment in `at`.
-    pub fn begin(&mut self, step: Step, at: Interval, choices: &mut Choices) -> Begun {
+    /// Takes the step up to its first commit.
+    pub fn begin(&mut self, step: Step, now: &mut Now) -> Begun {
         Begun::Answered(match step {
             Step::Start {
                 login,
@@ -120,23 +120,23 @@ impl Model {
                 at: provider,
                 wrong,
             } => {
-                let fresh = Login::new(key, by, provider, at);
-                self.start(login, fresh, wrong, at, choices)
+                let fresh = Login::new(key, by, provider, now.at);
+                self.start(login, fresh, wrong, now)
             }
             Step::Visit {
                 login,
                 by,
                 upstream_login,
-            } => self.visit(login, by, upstream_login, at, choices),
-            Step::VisitUnvouched { login, by } => self.ask(login, by, at, choices),
-            Step::Cancel { login, by } => return self.cancel(login, by, at, choices),
+            } => self.visit(login, by, upstream_login, now),
+            Step::VisitUnvouched { login, by } => self.ask(login, by, now),
+            Step::Cancel { login, by } => return self.cancel(login, by, now),
             Step::Authorize {
                 upstream_login,
                 by,
                 project,
                 at: provider,
             } => {
-                let (code, ends) = (None, at.plus_ms(UPSTREAM_LOGIN_LIFETIME_MS));
+                let (code, ends) = (None, now.at.plus_ms(UPSTREAM_LOGIN_LIFETIME_MS));
                 let purpose = Purpose::Legacy { project, code };
                 let begun = UpstreamLogin::new(by, provider, ends, purpose);
                 self.begin_upstream_login(upstream_login, begun)
@@ -144,32 +144,32 @@ impl Model {
             Step::SignIn {
                 upstream_login,
                 ending,
-            } => self.sign_in(upstream_login, ending, at),
+            } => self.sign_in(upstream_login, ending, now.at),
             Step::Deliver { upstream_login, by } => {
-                return self.deliver(upstream_login, by, at, choices);
+                return self.deliver(upstream_login, by, now);
             }
-            Step::Read { key, by, wrong } => self.read(key, by, wrong, at, choices),
+            Step::Read { key, by, wrong } => self.read(key, by, wrong, now),
             Step::Redeem {
                 upstream_login,
                 by,
                 wrong,
-            } => self.redeem(upstream_login, by, wrong, at, choices),
-            Step::Profile { upstream_login } => self.profile(upstream_login, at, choices),
+            } => self.redeem(upstream_login, by, wrong, now),
+            Step::Profile { upstream_login } => self.profile(upstream_login, now),
             Step::Revoke { upstream_login } => self.revoke(upstream_login),
         })
     }
 
-    /// Takes the second half of a step, at some moment in `at`.
-    pub fn finish(&mut self, rest: Rest, at: Interval, choices: &mut Choices) -> Answer {
+    /// Takes the second half of a step.
+    pub fn finish(&mut self, rest: Rest, now: &mut Now) -> Answer {
         match rest {
-            Rest::Cancellation { login } => self.complete(login, Err(Failure::Denied), at, choices),
+            Rest::Cancellation { login } => self.complete(login, Err(Failure::Denied), now),
             Rest::Delivery { upstream_login } => {
                 let delivered = self.upstream_login(upstream_login);
-                let outcome = delivered.outcome(upstream_login, at, choices);
+                let outcome = delivered.outcome(upstream_login, now);
                 let Purpose::Clean { login } = delivered.purpose else {
-                    return self.issue_code(upstream_login, outcome, at);
+                    return self.issue_code(upstream_login, outcome, now.at);
                 };
-                self.complete(login, outcome, at, choices)
+                self.complete(login, outcome, now)
             }
         }
     }
@@ -202,18 +202,12 @@ impl Model {
     /// The provider's answer counts once, within the upstream login's lifetime, in the
     /// browser that began the upstream login. From then on the provider is called,
     /// unless its answer was an error.
-    fn deliver(
-        &mut self,
-        upstream_login: u8,
-        by: Visitor,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Begun {
+    fn deliver(&mut self, upstream_login: u8, by: Visitor, now: &mut Now) -> Begun {
         let delivered = self.upstream_login_mut(upstream_login);
         if delivered.visitor != by {
             return Begun::Answered(Answer::NotThisBrowser);
         }
-        if delivered.is_consumed || !at.is_before(delivered.ends, choices) {
+        if delivered.is_consumed || !now.is_before(delivered.ends) {
             return Begun::Answered(match delivered.purpose {
                 Purpose::Clean { .. } => Answer::ToCallback,
                 Purpose::Legacy { .. } => Answer::UpstreamLoginOver,

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use agent::browser::CookieJar;
 use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::RunError;
-use crate::client::Request;
+use crate::client::Response;
 use crate::history::{Operation, Outcome, User};
 use crate::model::{self, Answer, Ending, Provider, Step};
-use crate::random::Random;
+use crate::player::Player;
 use crate::recorder::Recorder;
+use crate::run::Random;
 
 /// The time in which a misbehaviour of the provider's keys may fail other logins: the
 /// provider keeps it ready for a while, and the broker remembers a failure.
@@ -30,17 +30,9 @@ pub(crate) struct Providers {
 /// A sign-in at the provider, as it is to happen.
 pub(crate) struct Script {
     next: Next,
-    user: User,
-    endings: Vec<Ending>,
-    misbehaviour: Option<&'static str>,
-}
-
-/// A sign-in that has happened.
-pub(crate) struct SignIn {
-    pub(crate) operation: Operation,
     pub(crate) user: User,
-    /// The broker's callback, with the provider's answer.
-    pub(crate) callback_url: String,
+    endings: Vec<Ending>,
+    /// The name of the misbehaviour that it is.
     pub(crate) misbehaviour: Option<&'static str>,
 }
 
@@ -108,15 +100,16 @@ impl Providers {
         }
     }
 
-    /// Sends the browser of `upstream_login` to its provider, where `script` is played.
+    /// Sends the browser of an upstream login to its provider, where `script` is
+    /// played. The response leads to the broker's callback, with the provider's answer.
     pub(crate) async fn sign_in(
         &self,
         recorder: &Recorder,
-        upstream_login: u8,
-        provider_url: &str,
+        player: &Player,
         provider: Provider,
+        upstream_login: u8,
         script: Script,
-    ) -> Result<SignIn, RunError> {
+    ) -> Result<(Operation, Response), RunError> {
         let _alone = match provider {
             Provider::Google => self.google.lock().await,
             Provider::GitHub => self.github.lock().await,
@@ -127,30 +120,23 @@ impl Providers {
             ending,
         });
         let steps: Vec<_> = steps.collect();
-        let request = Request::navigate(provider_url, &CookieJar::default());
+        let request = player.request(steps[0]);
         let (operation, response) = recorder
             .record(steps[0], async || recorder.client.send("", &request).await)
             .await;
         let response = response.ok_or("an imitated provider did not answer")?;
-        Ok(SignIn {
-            operation: Operation {
-                steps,
-                outcome: Outcome::Answered(Answer::FromProvider),
-                ..operation
-            },
-            user: script.user,
-            callback_url: response.location,
-            misbehaviour: script.misbehaviour,
-        })
+        let operation = Operation {
+            steps,
+            outcome: Outcome::Answered(Answer::FromProvider),
+            ..operation
+        };
+        Ok((operation, response))
     }
 
-    /// Notes that keys fail from now on, if this sign-in is the cause: call it
+    /// Notes that keys fail from now on, if this misbehaviour is the cause: call it
     /// before and after the provider's answer is delivered.
-    pub(crate) fn note_failing_keys(&self, sign_in: &SignIn, recorder: &Recorder) {
-        if sign_in
-            .misbehaviour
-            .is_some_and(|it| it.starts_with("keys_"))
-        {
+    pub(crate) fn note_failing_keys(&self, misbehaviour: Option<&str>, recorder: &Recorder) {
+        if misbehaviour.is_some_and(|it| it.starts_with("keys_")) {
             let until_ms = recorder.clock.now().0 + KEYS_FAIL_MS;
             self.keys_fail_until_ms
                 .fetch_max(until_ms, Ordering::SeqCst);
@@ -172,15 +158,6 @@ impl Providers {
             });
         }
         is_shadowed
-    }
-}
-
-impl SignIn {
-    pub(crate) fn upstream_login(&self) -> u8 {
-        match self.operation.step() {
-            Step::SignIn { upstream_login, .. } => upstream_login,
-            other => unreachable!("{other:?} is no sign-in"),
-        }
     }
 }
 

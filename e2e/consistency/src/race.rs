@@ -19,9 +19,8 @@ use crate::cluster::{Cluster, Engine, Logging};
 use crate::history::{Operation, Outcome};
 use crate::model::Answer;
 use crate::provider::Providers;
-use crate::random::{Random, any_seed};
 use crate::recorder::{Endpoint, Recorder};
-use crate::report::{bar, duration};
+use crate::run::{Random, any_seed, bar, broker_count, duration};
 use crate::{RunError, checker};
 use contention::{Arena, Contended, Played};
 
@@ -69,9 +68,7 @@ struct Race {
 
 /// Runs the plan and prints what was recorded.
 pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
-    let brokers = plan
-        .brokers
-        .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
+    let brokers = plan.engine.brokers(plan.brokers);
     let seed = plan.seed.unwrap_or_else(any_seed);
     let cluster = Cluster::start(plan.engine, brokers, Logging::Off).await?;
     let endpoints = cluster.urls().into_iter().map(Endpoint::at);
@@ -100,7 +97,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
         table.histories(),
         plan.engine.name(),
         plan.clients,
-        crate::report::broker_count(brokers),
+        broker_count(brokers),
         duration(race.bar.elapsed()),
     )?;
     outcome?;

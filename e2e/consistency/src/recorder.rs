@@ -38,6 +38,28 @@ pub(crate) struct Call {
     pub(crate) request: Request,
 }
 
+impl Call {
+    /// The login that it has started, if it was answered so.
+    pub(crate) fn started(&self, response: &Response) -> Option<u8> {
+        match self.step {
+            Step::Start { login, .. } if response.status == 200 => Some(login),
+            _ => None,
+        }
+    }
+
+    /// The upstream login that it has begun, if it was answered so.
+    pub(crate) fn began(&self, response: &Response) -> Option<u8> {
+        match self.step {
+            Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }
+                if response.leads_to_provider() =>
+            {
+                Some(upstream_login)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// An operation, and the response with its secrets.
 #[derive(Debug)]
 pub(crate) struct Recorded {

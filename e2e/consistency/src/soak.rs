@@ -27,9 +27,8 @@ use tokio::task::JoinSet;
 
 use crate::RunError;
 use crate::cluster::{Cluster, Engine, Logging};
-use crate::random::{Random, any_seed};
-use crate::report::{duration, progress};
 use crate::resources::Resources;
+use crate::run::{Random, any_seed, broker_count, duration, progress};
 use context::Context;
 use nemesis::Nemesis;
 
@@ -129,9 +128,7 @@ struct Soak {
 
 impl Soak {
     async fn start(plan: &Plan, seed: u64) -> Result<Self, RunError> {
-        let brokers = plan
-            .brokers
-            .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
+        let brokers = plan.engine.brokers(plan.brokers);
         let cluster = Cluster::start(plan.engine, brokers, Logging::On).await?;
         let proxies = nemesis::Proxies::start(&cluster)?;
         let context = Arc::new(Context::new(&cluster, proxies.urls())?);
@@ -139,7 +136,7 @@ impl Soak {
         progress(&format!(
             "{} users, {} on {}",
             plan.users,
-            crate::report::broker_count(brokers),
+            broker_count(brokers),
             plan.engine.name()
         ));
         Ok(Self { context, nemesis })

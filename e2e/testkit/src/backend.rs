@@ -185,7 +185,8 @@ impl Backend {
         request.send().await
     }
 
-    fn project(&self) -> agent::backend::Backend {
+    /// The project, for calls that are sent by other means.
+    pub fn project(&self) -> agent::backend::Backend {
         agent::backend::Backend {
             client_id: self.client_id.clone(),
             client_secret: self.client_secret.clone(),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::history::{History, Operation, Outcome};
-use crate::model::{Answer, Begun, Choices, Commit, Commits, Model, Rest, Step};
+use crate::model::{Answer, Begun, Commit, Commits, Model, Now, Rest, Step};
 
 /// A search that takes more than this has lost its way; a login needs a few hundred.
 const MAX_STATES: usize = 200_000;
@@ -31,7 +31,7 @@ pub(super) fn explain(history: &History) -> Result<(), Unexplained> {
     if search.seen.len() >= MAX_STATES {
         return Err(Unexplained::TooManyOrders);
     }
-    let furthest = search.furthest.map_or(beginning, |it| it.state);
+    let furthest = search.furthest.map_or(beginning, |(_, state)| state);
     Err(Unexplained::At(Box::new(furthest)))
 }
 
@@ -67,13 +67,8 @@ enum Progress {
 struct Search<'h> {
     history: &'h History,
     seen: HashSet<State>,
-    furthest: Option<Furthest>,
-}
-
-struct Furthest {
-    /// The halves of definite operations that are done.
-    done: usize,
-    state: State,
+    /// The state with the most halves of definite operations that are done, and their number.
+    furthest: Option<(usize, State)>,
 }
 
 impl Search<'_> {
@@ -152,9 +147,8 @@ impl Search<'_> {
             Progress::Unnoticed(_) | Progress::Done => 2,
         });
         let done = halves.sum();
-        if self.furthest.as_ref().is_none_or(|it| it.done < done) {
-            let state = state.clone();
-            self.furthest = Some(Furthest { done, state });
+        if self.furthest.as_ref().is_none_or(|(most, _)| *most < done) {
+            self.furthest = Some((done, state.clone()));
         }
     }
 }
@@ -248,33 +242,35 @@ impl State {
     }
 
     fn begun(&self, operation: &Operation, index: usize, step: Step) -> Vec<Possible> {
-        let mut possible = Vec::new();
-        let mut choices = Choices::default();
-        loop {
-            let mut model = self.model.clone();
-            let begun = model.begin(step, operation.clock, &mut choices);
-            let (answer, progress) = match begun {
+        self.taken(operation, index, |model, now| {
+            match model.begin(step, now) {
                 Begun::Answered(answer) => (Some(answer), Progress::Done),
                 Begun::Underway(rest) => (None, Progress::Underway(rest)),
-            };
-            let next = self.with(model, operation, index, progress);
-            possible.push(Possible { answer, next });
-            if !choices.advance() {
-                return possible;
             }
-        }
+        })
     }
 
     fn finished(&self, operation: &Operation, index: usize, rest: Rest) -> Vec<Possible> {
+        self.taken(operation, index, |model, now| {
+            (Some(model.finish(rest, now)), Progress::Done)
+        })
+    }
+
+    /// The outcomes of half an operation, one for each combination of decisions.
+    fn taken(
+        &self,
+        operation: &Operation,
+        index: usize,
+        take: impl Fn(&mut Model, &mut Now) -> (Option<Answer>, Progress),
+    ) -> Vec<Possible> {
         let mut possible = Vec::new();
-        let mut choices = Choices::default();
+        let mut now = Now::within(operation.clock);
         loop {
             let mut model = self.model.clone();
-            let answer = model.finish(rest, operation.clock, &mut choices);
-            let next = self.with(model, operation, index, Progress::Done);
-            let answer = Some(answer);
+            let (answer, progress) = take(&mut model, &mut now);
+            let next = self.with(model, operation, index, progress);
             possible.push(Possible { answer, next });
-            if !choices.advance() {
+            if !now.advance() {
                 return possible;
             }
         }

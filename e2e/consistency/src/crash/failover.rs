@@ -14,8 +14,7 @@ use super::load::CutLogin;
 use super::run::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
 use crate::RunError;
 use crate::cluster::{Cluster, Database, Engine, Logging};
-use crate::random::Random;
-use crate::report::{bar, broker_count, duration};
+use crate::run::{Random, bar, broker_count, duration};
 
 /// The answers that users get from the promoted server before the load ends.
 const ANSWERS_AFTERWARDS: u64 = 100;

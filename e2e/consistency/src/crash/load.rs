@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 use crate::RunError;
 use crate::client::Response;
 use crate::history::{Flow, Outcome};
-use crate::login::{self, Browser, Login, Started, UpstreamVisit};
-use crate::model::{Answer, Provider};
+use crate::login::Login;
+use crate::model::{Answer, Provider, Visitor};
 use crate::provider::{Providers, Script};
-use crate::random::Random;
 use crate::recorder::{Call, Endpoint, Recorder};
+use crate::run::Random;
 
 /// The state that all users share.
 pub(super) struct Load {
@@ -39,12 +39,20 @@ pub(super) struct Users {
 /// A login that came as far as it was meant to, or as it was answered.
 pub(super) struct CutLogin {
     pub(super) login: Login,
-    browser: Browser,
-    started: Option<Started>,
-    visit: Option<UpstreamVisit>,
-    callback_url: Option<String>,
-    code: Option<String>,
-    token: Option<String>,
+    browser: Visitor,
+    /// The login that was started.
+    started: Option<u8>,
+    /// The upstream login that has begun, and whether the provider has answered it.
+    upstream_login: Option<u8>,
+    is_signed_in: bool,
+}
+
+/// What a step of a login needs: a broker and the providers.
+#[derive(Clone, Copy)]
+pub(super) struct Servers<'a> {
+    pub(super) recorder: &'a Recorder,
+    pub(super) providers: &'a Providers,
+    pub(super) endpoint: &'a Endpoint,
 }
 
 /// The time after which a user who saw an error page tries again.
@@ -61,11 +69,7 @@ impl Load {
     ) -> Result<Vec<CutLogin>, RunError> {
         let mut logins = Vec::new();
         while !self.is_over.load(Ordering::Relaxed) {
-            let (index, provider) = (logins.len() as u64, *random.pick(&Provider::ALL));
-            let login = match random.one_in(2) {
-                true => Login::clean(index, provider, &mut random)?,
-                false => Login::legacy(index, provider, &mut random)?,
-            };
+            let login = Login::any(logins.len() as u64, &mut random)?;
             let steps = 1 + random.below(MAX_STEPS);
             let mut cut = CutLogin::of(login);
             for _ in 0..steps {
@@ -87,7 +91,7 @@ impl Load {
         let mut logins = Vec::new();
         loop {
             let (index, provider) = (logins.len() as u64, *random.pick(&Provider::ALL));
-            let mut cut = CutLogin::of(Login::clean(index, provider, &mut random)?);
+            let mut cut = CutLogin::of(Login::new(index, Flow::Clean, provider, &mut random)?);
             while self.take_step(&mut cut, &mut random).await?.is_some() {}
             let has_succeeded = matches!(cut.last(), Some(Outcome::Answered(Answer::Succeeded(_))));
             cut.pause_if_unanswered().await;
@@ -104,18 +108,20 @@ impl Load {
         cut: &mut CutLogin,
         random: &mut Random,
     ) -> Result<Option<()>, RunError> {
-        let endpoint = random.pick(&self.endpoints);
+        let servers = Servers {
+            recorder: &self.recorder,
+            providers: &self.providers,
+            endpoint: random.pick(&self.endpoints),
+        };
         let Some(call) = cut.next_call() else {
             return Ok(None);
         };
-        let Some(response) = cut.perform(&self.recorder, endpoint, &call).await else {
+        let Some(response) = cut.perform(servers, &call).await else {
             return Ok(None);
         };
         self.answers.send_modify(|answers| *answers += 1);
         cut.keep(&call, &response);
-        if cut.callback_url.is_none() && cut.visit.is_some() {
-            cut.sign_in(&self.recorder, &self.providers, random).await?;
-        }
+        cut.sign_in(servers, random).await?;
         Ok(Some(()))
     }
 }
@@ -142,10 +148,8 @@ impl CutLogin {
             browser: login.browser(),
             login,
             started: None,
-            visit: None,
-            callback_url: None,
-            code: None,
-            token: None,
+            upstream_login: None,
+            is_signed_in: false,
         }
     }
 
@@ -163,73 +167,46 @@ impl CutLogin {
         let last = last.and_then(|it| it.answer()).cloned();
         match (self.login.history.flow, last) {
             (Flow::Clean, None) => Some(self.login.start()),
-            (Flow::Legacy, None) => Some(self.login.authorize(&self.browser)),
+            (Flow::Legacy, None) => Some(self.login.authorize(self.browser)),
             (Flow::Clean, Some(Answer::Started)) => {
-                let started = self.started.clone()?;
-                Some(self.login.visit(&started, &self.browser))
+                Some(self.login.visit(self.started?, self.browser))
             }
-            (_, Some(Answer::FromProvider)) => {
-                let callback_url = self.callback_url.as_ref()?;
-                Some(self.visit.as_ref()?.deliver(callback_url))
-            }
+            (_, Some(Answer::FromProvider)) => Some(self.login.deliver(self.upstream_login?)),
             (Flow::Clean, Some(Answer::ToCallback)) => Some(self.login.read()),
-            (Flow::Legacy, Some(Answer::CallbackWithCode)) => self.redeem(),
-            (Flow::Legacy, Some(Answer::Token)) => {
-                let upstream_login = self.visit.as_ref()?.upstream_login;
-                Some(login::revoke(upstream_login, self.token.as_ref()?))
+            (Flow::Legacy, Some(Answer::CallbackWithCode)) => {
+                self.login.redeem(self.upstream_login?, None)
             }
+            (Flow::Legacy, Some(Answer::Token)) => self.login.revoke(self.upstream_login?),
             _ => None,
         }
     }
 
-    fn redeem(&self) -> Option<Call> {
-        let upstream_login = self.visit.as_ref()?.upstream_login;
-        Some(self.login.redeem(upstream_login, self.code.as_ref()?))
+    async fn perform(&mut self, servers: Servers<'_>, call: &Call) -> Option<Response> {
+        let recorded = servers.recorder.perform(servers.endpoint, call).await;
+        self.login.record(recorded)
     }
 
-    fn profile(&self) -> Option<Call> {
-        let upstream_login = self.visit.as_ref()?.upstream_login;
-        Some(login::profile(upstream_login, self.token.as_ref()?))
-    }
-
-    async fn perform(
-        &mut self,
-        recorder: &Recorder,
-        endpoint: &Endpoint,
-        call: &Call,
-    ) -> Option<Response> {
-        let recorded = recorder.perform(endpoint, call).await;
-        let is_definite = recorded.operation.is_definite();
-        self.login.record(recorded).filter(|_| is_definite)
-    }
-
-    /// Keeps what a response handed out.
+    /// Keeps what a response has started or begun.
     fn keep(&mut self, call: &Call, response: &Response) {
-        if let Some(started) = Started::by(call, response) {
-            self.started = Some(started);
+        self.started = call.started(response).or(self.started);
+        if let Some(begun) = call.began(response) {
+            self.upstream_login = Some(begun);
+            self.is_signed_in = false;
         }
-        if let Some(visit) = UpstreamVisit::by(call, &self.browser, response) {
-            self.browser = visit.browser.clone();
-            self.visit = Some(visit);
-            self.callback_url = None;
-        }
-        self.code = self.code.take().or_else(|| response.code());
-        let token = Some(response.text("access_token")).filter(|it| !it.is_empty());
-        self.token = self.token.take().or(token);
     }
 
-    async fn sign_in(
-        &mut self,
-        recorder: &Recorder,
-        providers: &Providers,
-        random: &mut Random,
-    ) -> Result<(), RunError> {
-        let Some(visit) = &self.visit else {
+    /// Lets the user sign in, unless the provider has answered already.
+    async fn sign_in(&mut self, servers: Servers<'_>, random: &mut Random) -> Result<(), RunError> {
+        let upstream_login = self.upstream_login.filter(|_| !self.is_signed_in);
+        let Some(upstream_login) = upstream_login else {
             return Ok(());
         };
         let script = Script::plain(self.login.history.provider, random);
-        let signed_in = self.login.sign_in(providers, recorder, visit, script);
-        self.callback_url = Some(signed_in.await?);
+        let signed_in =
+            self.login
+                .sign_in(servers.providers, servers.recorder, upstream_login, script);
+        signed_in.await?;
+        self.is_signed_in = true;
         Ok(())
     }
 
@@ -242,18 +219,15 @@ impl CutLogin {
     /// Asks for everything that this login may still give, and counts the questions.
     pub(in crate::crash) async fn question(
         &mut self,
-        recorder: &Recorder,
-        providers: &Providers,
-        endpoint: &Endpoint,
+        servers: Servers<'_>,
         random: &mut Random,
     ) -> Result<u64, RunError> {
         let before = self.login.history.operations.len();
         match self.login.history.flow {
             Flow::Clean => {
-                self.question_clean(recorder, providers, endpoint, random)
-                    .await?;
+                self.question_clean(servers, random).await?;
             }
-            Flow::Legacy => self.question_legacy(recorder, endpoint).await,
+            Flow::Legacy => self.question_legacy(servers).await,
         }
         let asked = &self.login.history.operations[before..];
         match asked.iter().find(|it| !it.is_definite()) {
@@ -266,62 +240,57 @@ impl CutLogin {
     /// its own tries again.
     async fn question_clean(
         &mut self,
-        recorder: &Recorder,
-        providers: &Providers,
-        endpoint: &Endpoint,
+        servers: Servers<'_>,
         random: &mut Random,
     ) -> Result<(), RunError> {
         let read = self.login.read();
-        self.perform(recorder, endpoint, &read).await;
+        self.perform(servers, &read).await;
         let is_pending = self.last() == Some(&Outcome::Answered(Answer::Pending));
-        if let Some(started) = self.started.clone().filter(|_| is_pending) {
-            if self.visit.is_some() {
+        if let Some(started) = self.started.filter(|_| is_pending) {
+            if self.upstream_login.is_some() {
                 let other = self.login.browser();
-                let intrusion = self.login.visit(&started, &other);
-                self.perform(recorder, endpoint, &intrusion).await;
+                let intrusion = self.login.visit(started, other);
+                self.perform(servers, &intrusion).await;
             } else {
                 // A browser whose visit was not answered got no cookie.
                 self.browser = self.login.browser();
             }
-            let visit = self.login.visit(&started, &self.browser);
-            if let Some(response) = self.perform(recorder, endpoint, &visit).await {
-                self.callback_url = None;
+            let visit = self.login.visit(started, self.browser);
+            if let Some(response) = self.perform(servers, &visit).await {
+                self.is_signed_in = false;
                 self.keep(&visit, &response);
             }
-            if self.callback_url.is_none() && self.visit.is_some() {
-                self.sign_in(recorder, providers, random).await?;
-                self.deliver(recorder, endpoint).await;
+            if !self.is_signed_in {
+                self.sign_in(servers, random).await?;
+                self.deliver(servers).await;
             }
-            self.perform(recorder, endpoint, &read).await;
+            self.perform(servers, &read).await;
         }
-        self.perform(recorder, endpoint, &read).await;
+        self.perform(servers, &read).await;
         let again = self.login.start();
-        self.perform(recorder, endpoint, &again).await;
+        self.perform(servers, &again).await;
         Ok(())
     }
 
     /// Delivers once more; redeems, and redeems again, which ends the token.
-    async fn question_legacy(&mut self, recorder: &Recorder, endpoint: &Endpoint) {
-        if let Some(profile) = self.profile() {
-            self.perform(recorder, endpoint, &profile).await;
+    async fn question_legacy(&mut self, servers: Servers<'_>) {
+        let Some(upstream_login) = self.upstream_login else {
+            return;
+        };
+        let redeem = self.login.redeem(upstream_login, None);
+        let profile = self.login.profile(upstream_login);
+        for call in [&profile, &redeem, &redeem, &profile].into_iter().flatten() {
+            self.perform(servers, call).await;
         }
         for _ in 0..2 {
-            if let Some(redeem) = self.redeem() {
-                self.perform(recorder, endpoint, &redeem).await;
-            }
-        }
-        if let Some(profile) = self.profile() {
-            self.perform(recorder, endpoint, &profile).await;
-        }
-        for _ in 0..2 {
-            self.deliver(recorder, endpoint).await;
+            self.deliver(servers).await;
         }
     }
 
-    async fn deliver(&mut self, recorder: &Recorder, endpoint: &Endpoint) {
-        if let (Some(visit), Some(callback_url)) = (&self.visit, &self.callback_url) {
-            let delivery = visit.deliver(callback_url);
-            self.perform(recorder, endpoint, &delivery).await;
+    async fn deliver(&mut self, servers: Servers<'_>) {
+        if let Some(upstream_login) = self.upstream_login.filter(|_| self.is_signed_in) {
+            let delivery = self.login.deliver(upstream_login);
+            self.perform(servers, &delivery).await;
         }
     }
 }

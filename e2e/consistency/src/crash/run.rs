@@ -13,12 +13,12 @@ use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::load::{CutLogin, Load, Users};
+use super::load::{CutLogin, Load, Servers, Users};
 use crate::cluster::{Cluster, Engine};
 use crate::history::{Operation, Outage};
 use crate::provider::Providers;
-use crate::random::{Random, any_seed};
 use crate::recorder::{Endpoint, Recorder};
+use crate::run::{Random, any_seed};
 use crate::{RunError, checker};
 
 /// A kill follows the start by at most this many answers.
@@ -62,8 +62,7 @@ pub(super) struct Run {
 
 impl Plan {
     pub(super) fn brokers(&self) -> usize {
-        self.brokers
-            .map_or(self.engine.default_brokers(), NonZeroUsize::get)
+        self.engine.brokers(self.brokers)
     }
 }
 
@@ -142,12 +141,14 @@ impl Run {
     ) -> Result<Questioned, RunError> {
         let endpoints = self.endpoints();
         let questions = logins.into_iter().map(|mut cut| {
-            let endpoint = random.pick(&endpoints);
+            let servers = Servers {
+                recorder: &self.recorder,
+                providers: &self.providers,
+                endpoint: random.pick(&endpoints),
+            };
             let mut fork = random.fork();
             async move {
-                let questions = cut
-                    .question(&self.recorder, &self.providers, endpoint, &mut fork)
-                    .await?;
+                let questions = cut.question(servers, &mut fork).await?;
                 let history = &cut.login.history;
                 let checked = checker::check(history);
                 let violation = checked.map_err(|violation| format!("{violation}\n{history}"));

@@ -1,7 +1,7 @@
 //! The steps of the two flows: the clean callback, and the legacy authorization.
 
 use super::{
-    Answer, Begun, Choices, Code, Commit, Interval, Login, LoginOutcome, Model, Progress, Project,
+    Answer, Begun, Code, Commit, Interval, Login, LoginOutcome, Model, Now, Progress, Project,
     Purpose, Rest, Token, UpstreamLogin, Visitor, Wrong,
 };
 
@@ -13,8 +13,7 @@ impl Model {
         login: u8,
         fresh: Login,
         wrong: Option<Wrong>,
-        at: Interval,
-        choices: &mut Choices,
+        now: &mut Now,
     ) -> Answer {
         match wrong {
             Some(Wrong::Secret) => return Answer::Unrecognised,
@@ -22,7 +21,7 @@ impl Model {
             None => {}
         }
         let holder = self.under_key(fresh.key).map(|(_, holder)| holder.ends());
-        if holder.is_some_and(|ends| at.is_before(ends, choices)) {
+        if holder.is_some_and(|ends| now.is_before(ends)) {
             return Answer::Refused;
         }
         self.logins.insert(login, fresh);
@@ -38,10 +37,9 @@ impl Model {
         login: u8,
         by: Visitor,
         upstream_login: u8,
-        at: Interval,
-        choices: &mut Choices,
+        now: &mut Now,
     ) -> Answer {
-        if let Err(answer) = self.admit(login, by, at, choices) {
+        if let Err(answer) = self.admit(login, by, now) {
             return answer;
         }
         let purpose = Purpose::Clean { login };
@@ -55,28 +53,16 @@ impl Model {
 
     /// A browser that does not come from the project's pages is asked first, also when the
     /// login is bound to it already. Nothing changes.
-    pub(super) fn ask(
-        &self,
-        login: u8,
-        by: Visitor,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Answer {
-        match self.admit(login, by, at, choices) {
+    pub(super) fn ask(&self, login: u8, by: Visitor, now: &mut Now) -> Answer {
+        match self.admit(login, by, now) {
             Ok(()) => Answer::ConfirmationPage,
             Err(answer) => answer,
         }
     }
 
     /// Cancelling binds the login, and then ends it.
-    pub(super) fn cancel(
-        &mut self,
-        login: u8,
-        by: Visitor,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Begun {
-        match self.admit(login, by, at, choices) {
+    pub(super) fn cancel(&mut self, login: u8, by: Visitor, now: &mut Now) -> Begun {
+        match self.admit(login, by, now) {
             Err(answer) => Begun::Answered(answer),
             Ok(()) => {
                 self.login_mut(login).bound_to = Some(by);
@@ -86,20 +72,14 @@ impl Model {
     }
 
     /// Whether the login is pending and may be bound to this visitor.
-    fn admit(
-        &self,
-        login: u8,
-        by: Visitor,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Result<(), Answer> {
+    fn admit(&self, login: u8, by: Visitor, now: &mut Now) -> Result<(), Answer> {
         let Some(found) = self.current(login) else {
             return Err(Answer::NotKnown);
         };
-        if !at.is_before(found.known_until(), choices) {
+        if !now.is_before(found.known_until()) {
             return Err(Answer::NotKnown);
         }
-        if found.progress != Progress::Pending || !at.is_before(found.ends(), choices) {
+        if found.progress != Progress::Pending || !now.is_before(found.ends()) {
             return Err(Answer::ToCallback);
         }
         match found.bound_to {
@@ -110,17 +90,11 @@ impl Model {
 
     /// The first upstream login to finish decides a login, and no browser sees which
     /// one that was.
-    pub(super) fn complete(
-        &mut self,
-        login: u8,
-        outcome: LoginOutcome,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Answer {
+    pub(super) fn complete(&mut self, login: u8, outcome: LoginOutcome, now: &mut Now) -> Answer {
         let is_pending = |found: &Login| found.progress == Progress::Pending;
         let ends = self.current(login).filter(|it| is_pending(it));
         if let Some(ends) = ends.map(Login::ends)
-            && at.is_before(ends, choices)
+            && now.is_before(ends)
         {
             self.login_mut(login).progress = Progress::Completed(outcome);
             self.committed.add(Commit::Completed);
@@ -135,8 +109,7 @@ impl Model {
         key: u8,
         by: Project,
         wrong: Option<Wrong>,
-        at: Interval,
-        choices: &mut Choices,
+        now: &mut Now,
     ) -> Answer {
         if wrong.is_some() {
             return Answer::Refused;
@@ -144,7 +117,7 @@ impl Model {
         let Some((login, found)) = self.under_key(key) else {
             return Answer::Refused;
         };
-        if found.project != by || !at.is_before(found.ends(), choices) {
+        if found.project != by || !now.is_before(found.ends()) {
             return Answer::Refused;
         }
         match found.progress {
@@ -184,8 +157,7 @@ impl Model {
         upstream_login: u8,
         by: Project,
         wrong: Option<Wrong>,
-        at: Interval,
-        choices: &mut Choices,
+        now: &mut Now,
     ) -> Answer {
         let Some((project, code)) = self.code_mut(upstream_login) else {
             return Answer::Refused;
@@ -200,22 +172,17 @@ impl Model {
             token.is_ended = true;
             return Answer::Refused;
         }
-        if !at.is_before(code.ends(), choices) {
+        if !now.is_before(code.ends()) {
             return Answer::Refused;
         }
-        code.token = Some(Token::issued(at));
+        code.token = Some(Token::issued(now.at));
         self.committed.add(Commit::CodeRedeemed);
         Answer::Token
     }
 
-    pub(super) fn profile(
-        &self,
-        upstream_login: u8,
-        at: Interval,
-        choices: &mut Choices,
-    ) -> Answer {
+    pub(super) fn profile(&self, upstream_login: u8, now: &mut Now) -> Answer {
         match self.token(upstream_login) {
-            Some(token) if !token.is_ended && at.is_before(token.ends(), choices) => {
+            Some(token) if !token.is_ended && now.is_before(token.ends()) => {
                 Answer::Profile(upstream_login)
             }
             _ => Answer::Unrecognised,

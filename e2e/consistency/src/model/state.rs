@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::interval::{Choices, Interval};
 use super::step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
+use super::time::{Interval, Now};
 
 // SPEC, Limits.
 const LOGIN_LIFETIME_MS: i64 = 600_000;
@@ -271,13 +271,13 @@ impl UpstreamLogin {
         !matches!(ending, Some(Ending::Error(_)) | None)
     }
 
-    pub(super) fn outcome(&self, own: u8, at: Interval, choices: &mut Choices) -> LoginOutcome {
+    pub(super) fn outcome(&self, own: u8, now: &mut Now) -> LoginOutcome {
         let ending = self.signed_in.map(|it| it.ending);
         if let Some(Ending::Error(failure)) = ending {
             return Err(failure);
         }
         let ends = self.code_ends();
-        if ends.is_some_and(|ends| !at.is_before(ends, choices)) {
+        if ends.is_some_and(|ends| !now.is_before(ends)) {
             return Err(Failure::Invalid);
         }
         match ending {

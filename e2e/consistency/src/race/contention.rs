@@ -8,11 +8,11 @@ use rocket::futures::future::{join, join_all};
 
 use crate::RunError;
 use crate::client::Response;
-use crate::login::{self, Browser, Login, Started, UpstreamVisit};
-use crate::model::Provider;
+use crate::history::Flow;
+use crate::login::{Login, first};
 use crate::provider::{Providers, Script};
-use crate::random::Random;
 use crate::recorder::{Call, Endpoint, Recorded, Recorder};
+use crate::run::Random;
 
 /// The brokers and providers that the clients race at.
 pub(super) struct Arena {
@@ -81,19 +81,13 @@ impl Arena {
     /// Plays one login, of either flow at either provider. One that goes wrong ends
     /// early; its history shows it.
     pub(super) async fn play(&self, index: u64, random: &mut Random) -> Result<Played, RunError> {
-        let provider = *random.pick(&Provider::ALL);
-        let is_clean = random.one_in(2);
-        let login = match is_clean {
-            true => Login::clean(index, provider, random)?,
-            false => Login::legacy(index, provider, random)?,
-        };
         let mut played = Played {
-            login,
+            login: Login::any(index, random)?,
             contended: Vec::new(),
         };
-        match is_clean {
-            true => self.clean(&mut played, random).await?,
-            false => self.legacy(&mut played, random).await?,
+        match played.login.history.flow {
+            Flow::Clean => self.clean(&mut played, random).await?,
+            Flow::Legacy => self.legacy(&mut played, random).await?,
         };
         Ok(played)
     }
@@ -103,16 +97,22 @@ impl Arena {
         let responses = self
             .race(played, Contended::SessionKey, &starts, random)
             .await;
-        let Some(started) = first(&starts, &responses, Started::by) else {
+        let Some(started) = first(&starts, &responses, Call::started) else {
             return Ok(());
         };
-        let Some(visit) = self.race_for_binding(played, &started, random).await else {
+        let visits = (0..self.clients).map(|_| {
+            let browser = played.login.browser();
+            played.login.visit(started, browser)
+        });
+        let visits: Vec<_> = visits.collect();
+        let responses = self.race(played, Contended::Binding, &visits, random).await;
+        let Some(upstream_login) = first(&visits, &responses, Call::began) else {
             return Ok(());
         };
-        let callback_url = self.sign_in(played, &visit, random).await?;
+        self.sign_in(played, upstream_login, random).await?;
         let read = played.login.read();
         let reads = vec![read.clone(); self.clients];
-        let deliveries = vec![visit.deliver(&callback_url); 2];
+        let deliveries = vec![played.login.deliver(upstream_login); 2];
         if random.one_in(2) {
             self.perform_all(played, &deliveries, random).await;
             self.race(played, Contended::Result, &reads, random).await;
@@ -128,41 +128,19 @@ impl Arena {
         Ok(())
     }
 
-    async fn race_for_binding(
-        &self,
-        played: &mut Played,
-        started: &Started,
-        random: &mut Random,
-    ) -> Option<UpstreamVisit> {
-        let browsers: Vec<_> = (0..self.clients).map(|_| played.login.browser()).collect();
-        let visit = |browser: &Browser| played.login.visit(started, browser);
-        let visits: Vec<_> = browsers.iter().map(visit).collect();
-        let responses = self.race(played, Contended::Binding, &visits, random).await;
-        let visits = visits.iter().zip(&browsers).zip(&responses);
-        visits.into_iter().find_map(|((call, browser), response)| {
-            UpstreamVisit::by(call, browser, response.as_ref()?)
-        })
-    }
-
     async fn legacy(&self, played: &mut Played, random: &mut Random) -> Result<(), RunError> {
         let browser = played.login.browser();
-        let authorize = played.login.authorize(&browser);
-        let mut responses = self
-            .perform_all(played, std::slice::from_ref(&authorize), random)
-            .await;
-        let response = responses.pop().flatten();
-        let visit = response.and_then(|it| UpstreamVisit::by(&authorize, &browser, &it));
-        let Some(visit) = visit else {
+        let authorize = [played.login.authorize(browser)];
+        let responses = self.perform_all(played, &authorize, random).await;
+        let Some(upstream_login) = first(&authorize, &responses, Call::began) else {
             return Ok(());
         };
-        let callback_url = self.sign_in(played, &visit, random).await?;
-        let deliveries = vec![visit.deliver(&callback_url); self.clients];
-        let responses = self
-            .race(played, Contended::UpstreamLogin, &deliveries, random)
+        self.sign_in(played, upstream_login, random).await?;
+        let deliveries = vec![played.login.deliver(upstream_login); self.clients];
+        self.race(played, Contended::UpstreamLogin, &deliveries, random)
             .await;
-        if let Some(code) = responses.iter().flatten().find_map(Response::code) {
-            let redeem = played.login.redeem(visit.upstream_login, &code);
-            self.race_for_token(played, visit.upstream_login, redeem, random)
+        if let Some(redeem) = played.login.redeem(upstream_login, None) {
+            self.race_for_token(played, upstream_login, redeem, random)
                 .await;
         }
         Ok(())
@@ -182,24 +160,16 @@ impl Arena {
             Contended::ReplayedToken,
             Contended::RevokedToken,
         ]);
-        let redemptions = match kind {
-            Contended::Code => {
-                let redemptions = vec![redeem.clone(); self.clients];
-                self.race(played, kind, &redemptions, random).await
-            }
-            _ => {
-                self.perform_all(played, std::slice::from_ref(&redeem), random)
-                    .await
-            }
-        };
-        let redeemed = redemptions
-            .into_iter()
-            .flatten()
-            .find(|it| it.status == 200)?;
-        let token = redeemed.text("access_token");
-        let profile = login::profile(upstream_login, &token);
+        if kind == Contended::Code {
+            let redemptions = vec![redeem.clone(); self.clients];
+            self.race(played, kind, &redemptions, random).await;
+        } else {
+            let redemption = std::slice::from_ref(&redeem);
+            self.perform_all(played, redemption, random).await;
+        }
+        let profile = played.login.profile(upstream_login)?;
         let end = match kind {
-            Contended::RevokedToken => login::revoke(upstream_login, &token),
+            Contended::RevokedToken => played.login.revoke(upstream_login)?,
             _ => redeem,
         };
         if kind != Contended::Code {
@@ -215,13 +185,14 @@ impl Arena {
     async fn sign_in(
         &self,
         played: &mut Played,
-        visit: &UpstreamVisit,
+        upstream_login: u8,
         random: &mut Random,
-    ) -> Result<String, RunError> {
+    ) -> Result<(), RunError> {
         let script = Script::plain(played.login.history.provider, random);
+        let (providers, recorder) = (&self.providers, &self.recorder);
         let login = &mut played.login;
         login
-            .sign_in(&self.providers, &self.recorder, visit, script)
+            .sign_in(providers, recorder, upstream_login, script)
             .await
     }
 
@@ -285,15 +256,4 @@ fn delay(random: &mut Random) -> Duration {
         return Duration::ZERO;
     }
     Duration::from_micros(random.below(MAX_DELAY_US) as u64)
-}
-
-fn first<T>(
-    calls: &[Call],
-    responses: &[Option<Response>],
-    read: impl Fn(&Call, &Response) -> Option<T>,
-) -> Option<T> {
-    let pairs = calls.iter().zip(responses);
-    pairs
-        .into_iter()
-        .find_map(|(call, response)| read(call, response.as_ref()?))
 }

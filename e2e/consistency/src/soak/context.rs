@@ -19,8 +19,8 @@ use crate::client::Response;
 use crate::cluster::Cluster;
 use crate::history::{History, Operation};
 use crate::provider::Providers;
-use crate::random::Random;
 use crate::recorder::{Endpoint, Recorder};
+use crate::run::{Random, progress};
 
 /// Longer than a line of the log takes to be read.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
@@ -165,7 +165,7 @@ impl Context {
         let violation = format!("{what}\n{history}");
         let mut statistics = self.statistics();
         if statistics.violations.len() < MAX_PRINTED {
-            crate::report::progress(&format!("VIOLATION: {violation}"));
+            progress(&format!("VIOLATION: {violation}"));
         }
         statistics.violations.push(violation);
     }

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use super::context::Context;
 use crate::RunError;
 use crate::cluster::Cluster;
-use crate::random::Random;
 use crate::resources::Resources;
+use crate::run::Random;
 
 /// The average number of logins between two faults of each kind.
 const LOGINS_PER_FAULT: u64 = 4;

@@ -11,12 +11,12 @@ use super::context::Context;
 use super::hostile;
 use crate::RunError;
 use crate::client::Response;
-use crate::history::Outcome;
-use crate::login::{self, Browser, Login, Started, UpstreamVisit};
-use crate::model::{Answer, Provider};
+use crate::history::{Flow, Outcome};
+use crate::login::{Login, first};
+use crate::model::{Answer, Step, Visitor, Wrong};
 use crate::provider::Script;
-use crate::random::Random;
 use crate::recorder::Call;
+use crate::run::Random;
 
 /// The number of times that a call without an answer is tried.
 const TRIES: usize = 6;
@@ -55,18 +55,17 @@ async fn sign_in<'a>(
     index: u64,
     random: &'a mut Random,
 ) -> Result<User<'a>, RunError> {
-    let provider = *random.pick(&Provider::ALL);
-    if random.one_in(2) {
-        let login = Login::clean(index, provider, random)?;
-        let mut user = User::new(context, login, random);
-        user.play_clean().await?;
-        Ok(user)
-    } else {
-        let login = Login::legacy(index, provider, random)?;
-        let mut user = User::new(context, login, random);
-        user.play_legacy().await?;
-        Ok(user)
+    let mut user = User {
+        context,
+        login: Login::any(index, random)?,
+        random,
+        request_ids: Vec::new(),
+    };
+    match user.login.history.flow {
+        Flow::Clean => user.play_clean().await?,
+        Flow::Legacy => user.play_legacy().await?,
     }
+    Ok(user)
 }
 
 /// A user with a browser, and the consumer's backend.
@@ -78,16 +77,7 @@ struct User<'a> {
     request_ids: Vec<String>,
 }
 
-impl<'a> User<'a> {
-    fn new(context: &'a Context, login: Login, random: &'a mut Random) -> Self {
-        Self {
-            context,
-            random,
-            login,
-            request_ids: Vec::new(),
-        }
-    }
-
+impl User<'_> {
     /// Sends a call once.
     async fn perform(&mut self, call: &Call) -> Option<Response> {
         self.perform_all(std::slice::from_ref(call)).await.pop()?
@@ -104,9 +94,7 @@ impl<'a> User<'a> {
         for recorded in join_all(calls).await {
             let id = recorded.response.as_ref().and_then(Response::request_id);
             self.request_ids.extend(id.map(str::to_owned));
-            let is_definite = recorded.operation.is_definite();
-            let response = self.login.record(recorded);
-            responses.push(response.filter(|_| is_definite));
+            responses.push(self.login.record(recorded));
         }
         responses
     }
@@ -123,50 +111,44 @@ impl<'a> User<'a> {
         None
     }
 
-    /// To the provider and back, once or several times with the same callback. The
-    /// responses that came.
-    async fn sign_in_at_provider(
-        &mut self,
-        visit: &UpstreamVisit,
-    ) -> Result<Vec<Response>, RunError> {
-        let provider = self.login.history.provider;
-        let script = Script::any(provider, self.random);
-        let providers = &self.context.providers;
-        let recorder = &self.context.recorder;
-        let sign_in = providers
-            .sign_in(
-                recorder,
-                visit.upstream_login,
-                &visit.provider_url,
-                provider,
-                script,
-            )
-            .await?;
-        if let Some(name) = sign_in.misbehaviour {
+    /// To the provider and back, once or several times with the same callback. Whether a
+    /// response came.
+    async fn sign_in_at_provider(&mut self, upstream_login: u8) -> Result<bool, RunError> {
+        let script = Script::any(self.login.history.provider, self.random);
+        let misbehaviour = script.misbehaviour;
+        let (providers, recorder) = (&self.context.providers, &self.context.recorder);
+        let signed_in = self
+            .login
+            .sign_in(providers, recorder, upstream_login, script);
+        signed_in.await?;
+        let place = self.login.history.operations.len() - 1;
+        if let Some(name) = misbehaviour {
             self.context.statistics().add_misbehaviour(name);
         }
-        let callback_url = sign_in.callback_url.clone();
         if self.random.one_in(8) {
-            let other = self.login.browser();
-            let stray = visit.deliver_elsewhere(&callback_url, &other);
+            let by = self.login.browser();
+            let stray = self.login.call(Step::Deliver { upstream_login, by });
             self.perform(&stray).await;
         }
         self.think().await;
         let from_ms = recorder.clock.now().0;
         let times = 1 + usize::from(self.random.one_in(6));
-        let deliveries = vec![visit.deliver(&callback_url); times];
-        let mut responses = Vec::new();
+        let deliveries = vec![self.login.deliver(upstream_login); times];
+        let mut is_answered = false;
         for _ in 0..1 + usize::from(self.random.one_in(6)) {
-            providers.note_failing_keys(&sign_in, recorder);
-            responses.extend(self.perform_all(&deliveries).await.into_iter().flatten());
-            providers.note_failing_keys(&sign_in, recorder);
+            providers.note_failing_keys(misbehaviour, recorder);
+            is_answered |= self
+                .perform_all(&deliveries)
+                .await
+                .iter()
+                .any(Option::is_some);
+            providers.note_failing_keys(misbehaviour, recorder);
         }
-        let mut sign_in = sign_in;
-        if providers.note_shadow(&mut sign_in.operation, from_ms) {
+        let sign_in = &mut self.login.history.operations[place];
+        if providers.note_shadow(sign_in, from_ms) {
             self.context.statistics().shadowed += 1;
         }
-        self.login.record_sign_in(sign_in);
-        Ok(responses)
+        Ok(is_answered)
     }
 
     /// Some take their time, and much may happen meanwhile.
@@ -184,8 +166,8 @@ impl<'a> User<'a> {
 
 /// The outcome of a browser's attempt.
 enum Attempt {
-    /// It is on its way to the provider.
-    AtProvider(UpstreamVisit),
+    /// It is on its way to the provider, in this upstream login.
+    AtProvider(u8),
     /// It is back, or was refused.
     Over,
     /// No answer came.
@@ -206,7 +188,7 @@ impl User<'_> {
         let mut browser = self.login.browser();
         for _ in 0..2 {
             self.think().await;
-            if self.is_back(&started, &mut browser).await? {
+            if self.is_back(started, &mut browser).await? {
                 break;
             }
         }
@@ -217,22 +199,15 @@ impl User<'_> {
         Ok(())
     }
 
-    async fn start(&mut self) -> Option<Started> {
+    async fn start(&mut self) -> Option<u8> {
         let times = 1 + usize::from(self.random.one_in(8));
         let starts: Vec<_> = (0..times).map(|_| self.login.start()).collect();
         let responses = self.perform_all(&starts).await;
-        let pairs = starts.iter().zip(&responses);
-        pairs
-            .into_iter()
-            .find_map(|(call, response)| Started::by(call, response.as_ref()?))
+        first(&starts, &responses, Call::started)
     }
 
     /// The browser's part, once: whether it needs no further one.
-    async fn is_back(
-        &mut self,
-        started: &Started,
-        browser: &mut Browser,
-    ) -> Result<bool, RunError> {
+    async fn is_back(&mut self, started: u8, browser: &mut Visitor) -> Result<bool, RunError> {
         let mut attempt = Attempt::Unanswered;
         for _ in 0..TRIES {
             attempt = self.visit(started, browser).await;
@@ -241,52 +216,50 @@ impl User<'_> {
             }
             self.context.wait_until_running().await;
         }
-        let visit = match attempt {
+        let upstream_login = match attempt {
             Attempt::Unanswered => return Ok(false),
             Attempt::Over => return Ok(true),
-            Attempt::AtProvider(visit) => visit,
+            Attempt::AtProvider(upstream_login) => upstream_login,
         };
-        *browser = visit.browser.clone();
         if self.random.one_in(8) {
             let other = self.login.browser();
-            let intrusion = self.login.visit(started, &other);
+            let intrusion = self.login.visit(started, other);
             self.perform(&intrusion).await;
         }
-        let responses = self.sign_in_at_provider(&visit).await?;
-        Ok(!responses.is_empty())
+        self.sign_in_at_provider(upstream_login).await
     }
 
     /// Opens the authorization URL; where the confirmation page asks, presses one of its
     /// buttons.
-    async fn visit(&mut self, started: &Started, browser: &mut Browser) -> Attempt {
-        if browser.has_no_cookies() {
+    async fn visit(&mut self, login: u8, browser: &mut Visitor) -> Attempt {
+        if self.login.player.has_no_cookies(*browser) {
             // It is not the browser of an earlier visit that was not answered.
             *browser = self.login.browser();
         }
+        let by = *browser;
         let visit = match self.random.one_in(4) {
-            true => self.login.visit_unvouched(started, browser),
-            false => self.login.visit(started, browser),
+            true => self.login.call(Step::VisitUnvouched { login, by }),
+            false => self.login.visit(login, by),
         };
-        let Some(response) = self.perform(&visit).await else {
-            return Attempt::Unanswered;
-        };
+        let visited = self.attempt(&visit).await;
         if self.last_outcome() != Some(&Outcome::Answered(Answer::ConfirmationPage)) {
-            let at_provider = UpstreamVisit::by(&visit, browser, &response);
-            return at_provider.map_or(Attempt::Over, Attempt::AtProvider);
+            return visited;
         }
-        if self.random.one_in(3) {
-            let cancel = self.login.press_cancel(started, browser);
-            return match self.perform(&cancel).await {
-                Some(_) => Attempt::Over,
-                None => Attempt::Unanswered,
-            };
-        }
-        let go_on = self.login.press_continue(started, browser);
-        let Some(response) = self.perform(&go_on).await else {
-            return Attempt::Unanswered;
+        let pressed = match self.random.one_in(3) {
+            true => self.login.call(Step::Cancel { login, by }),
+            false => self.login.press_continue(login, by),
         };
-        let at_provider = UpstreamVisit::by(&go_on, browser, &response);
-        at_provider.map_or(Attempt::Over, Attempt::AtProvider)
+        self.attempt(&pressed).await
+    }
+
+    async fn attempt(&mut self, call: &Call) -> Attempt {
+        match self.perform(call).await {
+            Some(response) => {
+                let at_provider = call.began(&response);
+                at_provider.map_or(Attempt::Over, Attempt::AtProvider)
+            }
+            None => Attempt::Unanswered,
+        }
     }
 
     async fn read_at_once(&mut self, times: usize) {
@@ -311,60 +284,55 @@ impl User<'_> {
 impl User<'_> {
     /// Plays the login to its end.
     pub(super) async fn play_legacy(&mut self) -> Result<(), RunError> {
-        let Some(visit) = self.authorize().await else {
+        let Some(upstream_login) = self.authorize().await else {
             return Ok(());
         };
         self.think().await;
-        let responses = self.sign_in_at_provider(&visit).await?;
-        if let Some(code) = responses.iter().find_map(Response::code) {
-            self.redeem(visit.upstream_login, &code).await;
+        self.sign_in_at_provider(upstream_login).await?;
+        if let Some(redeem) = self.login.redeem(upstream_login, None) {
+            self.redeem(upstream_login, redeem).await;
         }
         Ok(())
     }
 
-    async fn authorize(&mut self) -> Option<UpstreamVisit> {
+    async fn authorize(&mut self) -> Option<u8> {
         for _ in 0..TRIES {
             let browser = self.login.browser();
-            let authorize = self.login.authorize(&browser);
+            let authorize = self.login.authorize(browser);
             if let Some(response) = self.perform(&authorize).await {
-                return UpstreamVisit::by(&authorize, &browser, &response);
+                return authorize.began(&response);
             }
             self.context.wait_until_running().await;
         }
         None
     }
 
-    async fn redeem(&mut self, upstream_login: u8, code: &str) {
+    async fn redeem(&mut self, upstream_login: u8, redeem: Call) {
         self.think().await;
         if self.random.one_in(6) {
-            let forged = self
-                .login
-                .redeem_with_another_verifier(upstream_login, code, self.random);
-            self.perform(&forged).await;
+            let forged = self.login.redeem(upstream_login, Some(Wrong::Verifier));
+            self.perform_all(forged.as_slice()).await;
         }
-        let redeem = self.login.redeem(upstream_login, code);
         let times = 1 + usize::from(self.random.one_in(6));
-        let responses = self.perform_all(&vec![redeem.clone(); times]).await;
-        let redeemed = responses.into_iter().flatten().find(|it| it.status == 200);
-        let token = redeemed.map(|it| it.text("access_token"));
-        if let Some(token) = &token {
-            self.use_token(upstream_login, token).await;
+        self.perform_all(&vec![redeem.clone(); times]).await;
+        let profile = self.login.profile(upstream_login);
+        if let (Some(profile), Some(revoke)) = (&profile, self.login.revoke(upstream_login)) {
+            self.use_token(profile, &revoke).await;
         }
         self.retry(&redeem).await;
-        if let Some(token) = token {
-            self.retry(&login::profile(upstream_login, &token)).await;
+        if let Some(profile) = profile {
+            self.retry(&profile).await;
         }
     }
 
-    async fn use_token(&mut self, upstream_login: u8, token: &str) {
-        let profile = login::profile(upstream_login, token);
+    async fn use_token(&mut self, profile: &Call, revoke: &Call) {
         for _ in 0..1 + self.random.below(3) {
-            self.perform(&profile).await;
+            self.perform(profile).await;
             self.think().await;
         }
         if self.random.one_in(3) {
-            self.perform(&login::revoke(upstream_login, token)).await;
-            self.perform(&profile).await;
+            self.perform(revoke).await;
+            self.perform(profile).await;
         }
     }
 }

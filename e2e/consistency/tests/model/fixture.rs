@@ -9,16 +9,14 @@ use broker::cookie_cipher::CookieKey;
 use broker::model::UnixMs;
 use broker::store::StoreUrl;
 use broker::{Broker, Dependencies};
-use consistency::model::{Project, Provider};
+use consistency::client::{BASE_URL, CALLBACK, Client, Request, Response, SECOND_CALLBACK};
+use consistency::model::Provider;
 use mock_upstream::{MockUpstream, Upstream};
-use serde_json::json;
-use stack::proxy::Proxy;
+use testkit::backend::Backend;
+use testkit::server::ServerThread;
+use testkit::{fresh, leak_check};
 
 use crate::broker_parts::{self as parts, UPSTREAM_SECRET};
-use testkit::backend::Backend;
-use testkit::browser::UNSERVED;
-use testkit::fresh;
-use testkit::server::ServerThread;
 
 /// Some day in November 2026.
 const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
@@ -38,35 +36,35 @@ pub(crate) struct Fixture {
     upstream: MockUpstream,
     /// The number of histories that have begun.
     pub(crate) histories: u32,
-    backends: [Backend; 2],
+    pub(crate) backends: Vec<Backend>,
     config: Config,
     broker: Option<ServerThread>,
-    proxy: Proxy,
+    client: Client,
 }
 
 impl Fixture {
     pub(crate) async fn start(database: Database) -> Self {
         let clock = Clock::fixed_at(BEGINNING);
-        let (front, base_url) = testkit::server::bind();
         let upstream = {
             let clock = clock.clone();
-            parts::upstream(&base_url, mock_upstream::Clock::new(move || clock.now().0)).await
+            parts::upstream(BASE_URL, mock_upstream::Clock::new(move || clock.now().0)).await
         };
-        let backends = ["a", "b"].map(|name| backend(&base_url, name));
+        // The callback must not be what distinguishes them alone.
+        let backend = |id| Backend::new(BASE_URL, id, &fresh::secret(), CALLBACK);
+        let backends: Vec<_> = ["project-a", "project-b"].map(backend).into();
         let (google, github) = (upstream.google().url(), upstream.github().url());
-        let mut config = parts::config(&base_url, google, github, UPSTREAM_SECRET);
+        let mut config = parts::config(BASE_URL, google, github, UPSTREAM_SECRET);
         // The model knows of none.
         config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
         config.store.url = database.store;
         config.cookie_keys = database.cookie_keys;
         config.projects = backends
             .iter()
-            .map(|backend| parts::project(backend, &[&backend.callback, &second_callback()]))
+            .map(|backend| parts::project(backend, &[CALLBACK, SECOND_CALLBACK]))
             .collect();
-        let broker = launch(&config, &clock).await;
         Self {
-            proxy: Proxy::start(front, broker.address, Default::default()).expect("a listener"),
-            broker: Some(broker),
+            broker: Some(launch(&config, &clock).await),
+            client: Client::new().expect("a client"),
             clock,
             upstream,
             histories: 0,
@@ -75,18 +73,19 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn backend(&self, project: Project) -> &Backend {
-        match project {
-            Project::A => &self.backends[0],
-            Project::B => &self.backends[1],
-        }
+    /// Sends a request, and checks the response as every suite does.
+    pub(crate) async fn send(&self, request: &Request) -> Response {
+        let broker = self.broker.as_ref().expect("it runs").address;
+        let response = self.client.send(&format!("http://{broker}"), request).await;
+        let response = response.expect("a complete response");
+        assert_eq!(response.contract_violation(), None, "{response:?}");
+        let leak = leak_check::in_response(&response.as_tested());
+        assert!(leak.is_none(), "{leak:?} in {response:?}");
+        response
     }
 
     pub(crate) fn upstream(&self, provider: Provider) -> &Upstream {
-        match provider {
-            Provider::Google => self.upstream.google(),
-            Provider::GitHub => self.upstream.github(),
-        }
+        self.upstream.provider(provider.into())
     }
 
     /// Nothing that the providers remember reaches into the next history.
@@ -104,16 +103,14 @@ impl Fixture {
     /// Ends the broker at once, and starts another on the same database.
     pub(crate) async fn restart(&mut self) {
         drop(self.broker.take());
-        let next = launch(&self.config, &self.clock).await;
-        self.proxy.retarget(next.address);
-        self.broker = Some(next);
+        self.broker = Some(launch(&self.config, &self.clock).await);
     }
 
     /// The number of codes that were exchanged with a provider in this history.
     pub(crate) fn exchanges(&self) -> usize {
-        [self.upstream.google(), self.upstream.github()]
-            .into_iter()
-            .flat_map(Upstream::journal)
+        let journals = Provider::ALL.map(|provider| self.upstream(provider).journal());
+        let entries = journals.iter().flatten();
+        entries
             .filter(|entry| entry.method == "POST" && entry.path.contains("token"))
             .count()
     }
@@ -128,31 +125,4 @@ async fn launch(config: &Config, clock: &Clock) -> ServerThread {
     };
     let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
     ServerThread::launch(move || broker.rocket()).await
-}
-
-/// The callback of both projects: the callback must not be what distinguishes them
-/// alone.
-pub(crate) fn back() -> String {
-    format!("{UNSERVED}/model/back")
-}
-
-/// A callback of both, too, to which no login comes home.
-pub(crate) fn second_callback() -> String {
-    format!("{UNSERVED}/model/second")
-}
-
-/// A callback that is not registered.
-pub(crate) fn unregistered() -> String {
-    format!("{UNSERVED}/model/nobodys")
-}
-
-fn backend(base_url: &str, name: &str) -> Backend {
-    Backend::of(
-        base_url,
-        &json!({
-            "client_id": format!("project-{name}"),
-            "client_secret": fresh::secret(),
-            "redirect_uris": [back()],
-        }),
-    )
 }

@@ -9,7 +9,7 @@ use consistency::model::Step::*;
 use consistency::model::Visitor::*;
 use consistency::model::Wrong::*;
 
-use crate::engines::sqlite;
+use crate::sqlite;
 use crate::histories::replay;
 use crate::script::Line::{self, *};
 use crate::script::Moment::*;

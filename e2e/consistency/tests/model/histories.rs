@@ -19,8 +19,8 @@ use testkit::leak_check::without_keeping_log;
 use testkit::server::runtime;
 use tokio::runtime::Runtime;
 
+use crate::comparison::Comparison;
 use crate::fixture::{Database, Fixture};
-use crate::players::Players;
 use crate::script::{Line, Moment, TimedModel};
 
 /// The number of histories of a run, which reach the rarest case some fifty times.
@@ -45,7 +45,7 @@ pub(crate) fn play(database: impl Fn() -> Database) -> Record {
     thread::scope(|scope| {
         let runs: Vec<_> = (0..BROKERS)
             .map(|_| database())
-            .map(|database| scope.spawn(move || Player::on(database).play(each)))
+            .map(|database| scope.spawn(move || Runner::on(database).play(each)))
             .collect();
         let mut whole = Record::default();
         for run in runs {
@@ -76,7 +76,7 @@ pub(crate) fn replay(database: Database, script: &[Line]) {
             is_possible.then(|| timed.step(*line)).map(|_| timed)
         });
     assert!(possible.is_some(), "this cannot happen: {script:#?}");
-    if let Err(why) = Player::on(database).perform(script, None) {
+    if let Err(why) = Runner::on(database).perform(script, None) {
         panic!("{}", report(&why, script));
     }
 }
@@ -96,14 +96,14 @@ impl Record {
 }
 
 /// One broker, and the thread in which it all happens.
-struct Player {
+struct Runner {
     runtime: Runtime,
     // proptest asks for a function that could be called at any time.
     fixture: RefCell<Fixture>,
     record: RefCell<Record>,
 }
 
-impl Player {
+impl Runner {
     fn on(database: Database) -> Self {
         let runtime = runtime();
         let fixture = without_keeping_log(|| runtime.block_on(Fixture::start(database)));
@@ -140,13 +140,13 @@ impl Player {
         let mut record = self.record.borrow_mut();
         without_keeping_log(|| {
             self.runtime.block_on(async {
-                let mut players = Players::enter(&mut fixture);
+                let mut comparison = Comparison::begin(&mut fixture);
                 for line in script {
                     if let Some(seen) = seen {
                         seen.fetch_add(1, Ordering::SeqCst);
                     }
-                    let before = players.timed.clone();
-                    let answer = players.play(*line).await?;
+                    let before = comparison.timed.clone();
+                    let answer = comparison.play(*line).await?;
                     record.coverage.note(&before, *line, answer);
                 }
                 record.histories += 1;

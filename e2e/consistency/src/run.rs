@@ -1,9 +1,13 @@
-//! One seed, from which every random decision of a run is drawn. What the operating
-//! system and the disk decide is not in it.
+//! What every run has: one seed, from which each random decision is drawn, and its output, a bar
+//! meanwhile and a table at the end. What the operating system and the disk decide is not in the
+//! seed.
 
-use agent::backend::LegacyLogin;
+use std::io::Write as _;
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use indicatif::{ProgressBar, ProgressStyle};
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 
@@ -50,12 +54,37 @@ impl Random {
         self.0.fill_bytes(&mut bytes);
         URL_SAFE_NO_PAD.encode(bytes)
     }
+}
 
-    /// The secrets of a legacy login.
-    pub(crate) fn legacy_login(&mut self) -> LegacyLogin {
-        LegacyLogin {
-            state: self.secret(),
-            verifier: self.secret(),
-        }
+/// A bar towards `total` of `what`. It is drawn on a terminal only.
+pub(crate) fn bar(total: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:40} {human_pos}/{human_len} {msg}  {elapsed_precise} gone, {eta_precise} to go",
+    );
+    let bar = ProgressBar::new(total).with_message(what);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Writes one line to standard error.
+pub(crate) fn progress(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// `1 broker`, or `2 brokers`.
+pub(crate) fn broker_count(count: usize) -> String {
+    format!("{count} broker{}", if count == 1 { "" } else { "s" })
+}
+
+/// A duration for readers: `1 h 02 min 03 s`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {:02} s", seconds % 60),
+        _ => format!("{hours} h {minutes:02} min {:02} s", seconds % 60),
     }
 }

@@ -28,31 +28,39 @@ impl Interval {
             latest_ms: self.latest_ms + ms,
         }
     }
-
-    /// Whether this moment is before `deadline`: a choice, where the bounds overlap.
-    pub fn is_before(self, deadline: Self, choices: &mut Choices) -> bool {
-        if self.latest_ms < deadline.earliest_ms {
-            true
-        } else if self.earliest_ms >= deadline.latest_ms {
-            false
-        } else {
-            choices.coin()
-        }
-    }
 }
 
-/// The decisions that one run of a step takes where more than one is right. The first
-/// run takes the first of each; [`advance`](Self::advance) prepares the next run, until
-/// every combination was taken.
-#[derive(Debug, Clone, Default)]
-pub struct Choices {
+/// The moment of a step, and the decisions that one run of the step takes where more than one is
+/// right. The first run takes the first of each; [`advance`](Self::advance) prepares the next
+/// run, until every combination was taken.
+#[derive(Debug, Clone)]
+pub struct Now {
+    /// The bounds of the moment.
+    pub at: Interval,
     taken: Vec<bool>,
     next: usize,
 }
 
-impl Choices {
+impl Now {
+    /// Some moment within `at`, before any decision.
+    pub fn within(at: Interval) -> Self {
+        let taken = Vec::new();
+        Self { at, taken, next: 0 }
+    }
+
+    /// Whether this moment is before `deadline`: a decision, where the bounds overlap.
+    pub fn is_before(&mut self, deadline: Interval) -> bool {
+        if self.at.latest_ms < deadline.earliest_ms {
+            true
+        } else if self.at.earliest_ms >= deadline.latest_ms {
+            false
+        } else {
+            self.coin()
+        }
+    }
+
     /// True in one run, false in another.
-    pub fn coin(&mut self) -> bool {
+    fn coin(&mut self) -> bool {
         if self.next == self.taken.len() {
             self.taken.push(true);
         }
@@ -79,13 +87,13 @@ mod tests {
 
     #[test]
     fn every_combination_is_taken_once() {
-        let mut choices = Choices::default();
+        let mut now = Now::within(Interval::exactly(0));
         let mut seen = Vec::new();
         loop {
-            let first = choices.coin();
-            let second = first && choices.coin();
+            let first = now.coin();
+            let second = first && now.coin();
             seen.push((first, second));
-            if !choices.advance() {
+            if !now.advance() {
                 break;
             }
         }
