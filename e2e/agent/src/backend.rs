@@ -90,6 +90,13 @@ impl Backend {
     }
 }
 
+/// Without its secret.
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Backend({} at {})", self.client_id, self.callback)
+    }
+}
+
 /// Without its secrets.
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

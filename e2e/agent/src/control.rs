@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::http::{self, HttpError, Reach};
+use crate::http::{self, Http, HttpError, Reach};
 
 /// The time for one call; the stack is on this machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -19,7 +19,7 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
 pub struct Control {
     /// Without a trailing slash.
     url: String,
-    client: Client,
+    http: Http,
 }
 
 /// The addresses of a stack, without trailing slashes.
@@ -43,10 +43,14 @@ pub struct Upstreams {
 /// A project with its secret.
 #[derive(Clone, Deserialize)]
 pub struct Project {
+    /// The name.
+    pub name: String,
     /// The id.
     pub client_id: String,
     /// The secret.
     pub client_secret: String,
+    /// The registered callbacks.
+    pub redirect_uris: Vec<String>,
 }
 
 /// An event of the stack, as far as clients read it.
@@ -98,16 +102,9 @@ impl Control {
     ///
     /// If no HTTP client can be made.
     pub fn at(url: &str) -> Result<Self, ControlError> {
-        let client = http::builder(Reach::Loopback).timeout(TIMEOUT);
-        // To read the certificates of the machine takes long.
-        let client = if url.starts_with("https:") {
-            client
-        } else {
-            client.tls_certs_only([])
-        };
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
-            client: http::build(client).map_err(ControlError)?,
+            http: Http::new(Reach::Loopback, TIMEOUT).map_err(ControlError)?,
         })
     }
 
@@ -234,7 +231,8 @@ impl Control {
         body: Option<&Value>,
     ) -> Result<Value, ControlError> {
         let url = format!("{}{path}", self.url);
-        let mut request = self.client.request(method, url);
+        let client = self.http.client_for(&url).map_err(ControlError)?;
+        let mut request = client.request(method, url);
         if let Some(body) = body {
             request = request.json(body);
         }

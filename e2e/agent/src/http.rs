@@ -1,7 +1,7 @@
 //! Raw HTTP: one bounded request at a time, sent once.
 
 use std::error::Error as _;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, LOCATION};
@@ -11,12 +11,13 @@ use url::Url;
 
 /// A client that reads the certificates of the machine only when it needs them, because
 /// that takes long.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Http {
     reach: Reach,
     timeout: Duration,
     plain: Client,
-    encrypted: OnceLock<Client>,
+    /// Shared, so that it is made once.
+    encrypted: Arc<OnceLock<Client>>,
 }
 
 /// The place of the servers that a client asks.
@@ -30,7 +31,7 @@ pub enum Reach {
 
 /// A response, whatever it contains.
 #[derive(Debug, Clone)]
-pub struct Response {
+pub struct Response<B = Vec<u8>> {
     /// The address that was asked for.
     pub url: Url,
     /// The status.
@@ -38,7 +39,7 @@ pub struct Response {
     /// The headers.
     pub headers: HeaderMap,
     /// The body, byte for byte, or the part of it that was read.
-    pub body: Vec<u8>,
+    pub body: B,
 }
 
 /// The reason for which there is no response. It never has the URL, which may contain a
@@ -71,7 +72,7 @@ impl Http {
             reach,
             timeout,
             plain: build(plain)?,
-            encrypted: OnceLock::new(),
+            encrypted: Arc::default(),
         })
     }
 
@@ -140,6 +141,13 @@ pub async fn send(request: RequestBuilder, max_body: usize) -> Result<Response, 
     })
 }
 
+impl<B> Response<B> {
+    /// Whether the server has done what it was asked for.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
 impl Response {
     /// The first value of a header.
     pub fn header(&self, name: &str) -> Option<String> {
@@ -160,11 +168,6 @@ impl Response {
     /// The body as JSON; null if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
-    }
-
-    /// Whether the server has done what it was asked for.
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
     }
 }
 

@@ -11,22 +11,13 @@ use super::document::{
     self, BODY, BUTTONS, CONTROLS, FORMS, REFERRER, REFRESH, RESOURCES, text_of,
 };
 use super::form::{Clickable, Form, Link};
+use crate::http::Response;
 
 /// The controls of a page that are looked at.
 const MAX_CONTROLS: usize = 1_000;
 
-/// An answer to a browser.
-#[derive(Debug, Clone)]
-pub struct Page {
-    /// Its address.
-    pub url: Url,
-    /// The status.
-    pub status: u16,
-    /// The headers.
-    pub headers: HeaderMap,
-    /// The body; what is no UTF-8 is replaced.
-    pub body: String,
-}
+/// An answer to a browser, with the body as text; what is no UTF-8 is replaced.
+pub type Page = Response<String>;
 
 impl Page {
     /// The value of a header, several joined by commas.

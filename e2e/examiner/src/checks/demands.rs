@@ -92,8 +92,6 @@ pub(super) fn some_cookies<T>(cookies: Vec<T>) -> Outcome<Vec<T>> {
 
 /// A parameter of an address.
 pub(super) fn parameter(url: &Url, name: &str) -> Outcome<String> {
-    let mut pairs = url.query_pairs();
-    let value = pairs.find(|(its, _)| its == name);
-    let value = value.map(|(_, value)| value.into_owned());
+    let value = agent::url::parameter(url.as_str(), name);
     value.ok_or_else(|| Stop::not_testable(format!("{} has no {name}", url.path())))
 }
