@@ -1,10 +1,7 @@
 //! The browser of a run: an HTTP client that follows redirects, the user's own
 //! browser, or one that is driven through WebDriver.
 
-mod callback_server;
-mod webdriver;
-
-use std::{fmt, io};
+mod real;
 
 use agent::browser::{Arrival, Browser, Page, Visit};
 use url::Url;
@@ -13,8 +10,8 @@ use super::http::Http;
 use super::mask;
 use super::verdict::{Evidence, Stop};
 
-use callback_server::CallbackServer;
-pub use webdriver::WebDriver;
+use real::CallbackServer;
+pub use real::{UserPrompt, WebDriver};
 
 /// The browser of a run.
 #[derive(Debug)]
@@ -67,7 +64,11 @@ impl BrowserDriver {
             Self::Automatic => Some(follow_redirects(http, navigation).await?),
             Self::User(prompt) => {
                 let _server = CallbackServer::start(callback, url).await;
-                prompt.navigate(navigation, aim)?
+                let task = match aim {
+                    Aim::SignIn => "sign in, always with the same account",
+                    Aim::Decline => "CANCEL at the provider, this time",
+                };
+                prompt.navigate(task, url, callback)?
             }
             Self::WebDriver(driver) => {
                 let server = CallbackServer::start(callback, url).await;
@@ -146,43 +147,6 @@ fn needs_user(page: &Page) -> String {
         mask::url(url.as_str()),
         page.status
     )
-}
-
-/// Asks a question and waits for one line.
-type Ask = Box<dyn Fn(&str) -> io::Result<String> + Send + Sync>;
-
-/// A user who can be asked.
-pub struct UserPrompt(Ask);
-
-impl UserPrompt {
-    /// A user who answers each question with one line.
-    pub fn new(ask: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
-        Self(Box::new(ask))
-    }
-
-    /// The user opens an address, and may paste that of the callback.
-    fn navigate(&self, navigation: Navigation<'_>, aim: Aim) -> Result<Option<String>, Stop> {
-        let task = match aim {
-            Aim::SignIn => "sign in, always with the same account",
-            Aim::Decline => "CANCEL at the provider, this time",
-        };
-        let question = format!(
-            "Open this in a browser and {task}:\n\n  {}\n\n\
-             When you are back at {}, paste the address of that page and press Enter (or only \
-             Enter, to skip what the address shows): ",
-            navigation.url, navigation.callback
-        );
-        let line = (self.0)(&question)
-            .map_err(|error| Stop::Harness(format!("no user can be asked: {error}")))?;
-        let line = line.trim();
-        Ok((!line.is_empty()).then(|| line.to_owned()))
-    }
-}
-
-impl fmt::Debug for UserPrompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UserPrompt")
-    }
 }
 
 #[cfg(test)]

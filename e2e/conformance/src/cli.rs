@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agent::control::Control;
 use clap::{Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use url::Url;
 
 use super::browser::{BrowserDriver, UserPrompt, WebDriver};
-use super::control::StackControl;
 use super::project::TestProject;
 use super::report::{Conclusion, ConformanceReport};
 use super::run::{Expiry, TestPlan};
@@ -149,11 +149,11 @@ impl Settings {
 
     /// The plan of the run. The spinner is hidden while the user is asked.
     async fn plan(&self, spinner: &ProgressBar) -> Result<TestPlan, Box<dyn Error>> {
-        let control = self.control.as_deref().map(StackControl::at).transpose()?;
+        let control = self.control.as_deref().map(Control::at).transpose()?;
         let (project, other) = match (&self.client_id, &control) {
             (Some(id), _) => (self.project(id)?, self.other_project()?),
             (None, Some(control)) => {
-                let [project, other] = control.projects().await?;
+                let [project, other] = TestProject::at(control).await?;
                 (project, Some(other))
             }
             (None, None) => {
@@ -196,36 +196,28 @@ impl Settings {
     }
 
     fn project(&self, id: &str) -> Result<TestProject, String> {
-        let mut callbacks = self.callback.iter().cloned();
-        Ok(TestProject {
-            client_id: id.to_owned(),
-            client_secret: secret(
-                "CONFORMANCE_CLIENT_SECRET",
-                "--client-secret-file",
-                self.client_secret_file.as_deref(),
-            )?,
-            callback: callbacks
-                .next()
-                .ok_or("missing callback: give --callback")?,
-            second_callback: callbacks.next(),
-        })
+        let secret = secret(
+            "CONFORMANCE_CLIENT_SECRET",
+            "--client-secret-file",
+            self.client_secret_file.as_deref(),
+        )?;
+        let callback = self.callback.first();
+        let callback = callback.ok_or("missing callback: give --callback")?;
+        Ok(TestProject::new(id, secret, callback).with_second(self.callback.get(1).cloned()))
     }
 
     fn other_project(&self) -> Result<Option<TestProject>, String> {
         let Some(id) = &self.other_client_id else {
             return Ok(None);
         };
+        let secret = secret(
+            "CONFORMANCE_OTHER_CLIENT_SECRET",
+            "--other-client-secret-file",
+            self.other_client_secret_file.as_deref(),
+        )?;
         let callback = self.other_callback.as_ref().or(self.callback.first());
-        Ok(Some(TestProject {
-            client_id: id.clone(),
-            client_secret: secret(
-                "CONFORMANCE_OTHER_CLIENT_SECRET",
-                "--other-client-secret-file",
-                self.other_client_secret_file.as_deref(),
-            )?,
-            callback: callback.cloned().unwrap_or_default(),
-            second_callback: None,
-        }))
+        let callback = callback.map_or("", String::as_str);
+        Ok(Some(TestProject::new(id, secret, callback)))
     }
 }
 

@@ -28,7 +28,7 @@ const MAX_BODY_BYTES: usize = 256 * 1024;
 /// An HTTP client that counts its requests, also those of its browsers.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
-    client: Arc<http::Http>,
+    client: http::Http,
     sent: Arc<AtomicUsize>,
 }
 
@@ -69,9 +69,8 @@ impl Http {
     ///
     /// If no client can be made.
     pub(crate) fn new(base_url: &str) -> Result<Self, String> {
-        let client = http::Http::new(reach(base_url), RESPONSE_TIMEOUT)?;
         Ok(Self {
-            client: Arc::new(client),
+            client: http::Http::new(reach(base_url), RESPONSE_TIMEOUT)?,
             sent: Arc::default(),
         })
     }

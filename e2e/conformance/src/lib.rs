@@ -8,12 +8,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`cli`] | the command line of the program: flags and environment, made into a plan |
-//! | `preflight` | the check that there is a broker, before any verdict |
-//! | `scenario` | the logins that a run plays, as one table |
+//! | `scenario` | the check that there is a broker, and the logins that a run plays, as one table |
 //! | `run` | the plan, and the state that the scenarios share |
 //! | `expect` | pure checks of a response |
 //! | [`browser`] | the browsers that a run can use |
-//! | [`control`] | the control address of a stack |
 //! | `project` | the backend that the run plays, and the users that it queues |
 //! | [`report`] | all verdicts, as a table, as JSON, as JUnit's XML |
 //! | [`http`], `mask` | raw HTTP, masked secrets |
@@ -30,7 +28,6 @@
 
 pub mod browser;
 pub mod cli;
-pub mod control;
 pub mod http;
 pub mod report;
 pub mod requirement;
@@ -38,7 +35,6 @@ pub mod verdict;
 
 mod expect;
 mod mask;
-mod preflight;
 mod project;
 mod run;
 mod scenario;
@@ -75,7 +71,7 @@ pub async fn run_some(
     progress: &mut dyn FnMut(&str),
 ) -> Result<ConformanceReport, NotTestable> {
     let mut run = Run::new(plan, requirements, progress)?;
-    preflight::check(&mut run).await?;
+    scenario::check_broker(&mut run).await?;
     scenario::play_all(&mut run).await;
     Ok(run.into_report())
 }

@@ -1,48 +1,101 @@
-//! The project whose backend the run plays, and the users that it queues at the control
+//! The projects whose backends the run plays, and the users that it queues at the control
 //! address of a stack.
 
-use std::fmt;
+use std::iter;
 
 use agent::backend::Backend;
+use agent::control::{Control, ControlError, Project};
 use serde::Serialize;
 
+use super::verdict::NotTestable;
+
+/// The names and callbacks of the runner's own projects: one callback is shared, one
+/// is each project's own. Nothing needs to listen there.
+const PROJECTS: [(&str, [&str; 2]); 2] = [
+    (
+        "Conformance",
+        [
+            "http://localhost:8042/conformance",
+            "http://localhost:8042/conformance/second",
+        ],
+    ),
+    (
+        "Conformance, another project",
+        [
+            "http://localhost:8042/conformance",
+            "http://localhost:8042/another-project",
+        ],
+    ),
+];
+
 /// A project's credentials and callbacks.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct TestProject {
-    /// The client_id.
-    pub client_id: String,
-    /// The client_secret.
-    pub client_secret: String,
-    /// The registered callback of its logins.
-    pub callback: String,
+    /// The calls of its backend, whose logins have the first registered callback.
+    pub backend: Backend,
     /// A second registered callback.
     pub second_callback: Option<String>,
 }
 
 impl TestProject {
-    /// The calls of its backend.
-    pub(crate) fn backend(&self) -> Backend {
-        Backend {
-            client_id: self.client_id.clone(),
-            client_secret: self.client_secret.clone(),
-            callback: self.callback.clone(),
+    /// A project with one callback.
+    pub fn new(
+        client_id: impl Into<String>,
+        client_secret: impl Into<String>,
+        callback: impl Into<String>,
+    ) -> Self {
+        Self {
+            backend: Backend {
+                client_id: client_id.into(),
+                client_secret: client_secret.into(),
+                callback: callback.into(),
+            },
+            second_callback: None,
         }
+    }
+
+    /// The same with a second callback, if there is one.
+    #[must_use]
+    pub fn with_second(self, second_callback: Option<String>) -> Self {
+        Self {
+            second_callback,
+            ..self
+        }
+    }
+
+    /// The runner's two projects at a control address: those of an earlier run, or new ones.
+    ///
+    /// # Errors
+    ///
+    /// If no server answers, or the server is no control address.
+    pub async fn at(control: &Control) -> Result<[Self; 2], NotTestable> {
+        let known = control.projects().await?;
+        let [one, other] = PROJECTS;
+        Ok([
+            Self::registered(control, &known, one).await?,
+            Self::registered(control, &known, other).await?,
+        ])
+    }
+
+    async fn registered(
+        control: &Control,
+        known: &[Project],
+        (name, callbacks): (&str, [&str; 2]),
+    ) -> Result<Self, ControlError> {
+        let project = match known.iter().find(|it| it.name == name) {
+            Some(earlier) => earlier.clone(),
+            None => control.register(name, &callbacks).await?,
+        };
+        let mut callbacks = project.redirect_uris.into_iter();
+        let callback = callbacks.next().unwrap_or_default();
+        let new = Self::new(project.client_id, project.client_secret, callback);
+        Ok(new.with_second(callbacks.next()))
     }
 
     /// The known callbacks.
     pub(crate) fn callbacks(&self) -> impl Iterator<Item = &str> {
         let second = self.second_callback.as_deref();
-        std::iter::once(self.callback.as_str()).chain(second)
-    }
-}
-
-impl fmt::Debug for TestProject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestProject")
-            .field("client_id", &self.client_id)
-            .field("client_secret", &"[redacted]")
-            .field("callback", &self.callback)
-            .finish_non_exhaustive()
+        iter::once(self.backend.callback.as_str()).chain(second)
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use agent::control::Control;
 use serde_json::Value;
 
 use super::browser::{Aim, BrowserDriver, Navigation, NavigationEnd};
-use super::control::StackControl;
 use super::expect::{self, Check};
 use super::http::{Exchange, Http, RawRequest};
 use super::mask::Mask;
@@ -27,7 +27,7 @@ pub struct TestPlan {
     /// The browser.
     pub browser: BrowserDriver,
     /// The control address of the stack around the broker, if there is one.
-    pub control: Option<StackControl>,
+    pub control: Option<Control>,
     /// The way to see something expire.
     pub expiry: Expiry,
 }
@@ -54,7 +54,7 @@ impl TestPlan {
     pub(crate) fn navigation<'a>(&'a self, url: &'a str) -> Navigation<'a> {
         Navigation {
             url,
-            callback: &self.project.callback,
+            callback: &self.project.backend.callback,
             base_url: &self.base_url,
         }
     }
@@ -74,7 +74,8 @@ pub(crate) struct Run<'a> {
     requirements: &'a [Requirement],
     /// The error after which the browser is not used any more.
     browser_error: Option<String>,
-    mask: Mask,
+    /// The secrets that are masked in every report.
+    pub(crate) mask: Mask,
     results: Results,
     progress: &'a mut dyn FnMut(&str),
 }
@@ -87,7 +88,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, NotTestable> {
         let mut mask = Mask::default();
         for project in [&plan.project].into_iter().chain(&plan.other) {
-            mask.add("client_secret", &project.client_secret);
+            mask.add("client_secret", &project.backend.client_secret);
         }
         Ok(Self {
             plan,
@@ -160,11 +161,6 @@ impl<'a> Run<'a> {
         if let Some((_, handle)) = url.rsplit_once('/') {
             self.mask.add("handle", handle);
         }
-    }
-
-    /// Masks a secret in every report.
-    pub(crate) fn mask_secret(&mut self, name: &'static str, secret: &str) {
-        self.mask.add(name, secret);
     }
 
     /// A new secret of 43 characters, masked in every report.

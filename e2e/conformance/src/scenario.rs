@@ -1,11 +1,10 @@
-//! The scenarios, one after the other, each with the requirements that it covers.
+//! The check that there is a broker, and the scenarios, one after the other, each with the
+//! requirements that it covers.
 
 mod malformed;
 mod profile;
-mod session;
 mod sign_in;
 
-mod bearer;
 mod clean;
 mod delivery;
 mod expiry;
@@ -14,6 +13,8 @@ mod providers;
 
 use super::requirement::Requirement;
 use super::run::Run;
+
+pub(crate) use providers::check_broker;
 
 /// Declares the table: the progress line of a scenario, its function, and the requirements
 /// that it covers.
@@ -37,7 +38,7 @@ macro_rules! scenarios {
 scenarios! {
     "Reading the providers, and paths that do not exist", providers::play:
         ProvidersShape ProvidersKnown RequestPath RequestMethod;
-    "Starting logins, with good and with malformed requests", session::play:
+    "Starting logins, with good and with malformed requests", clean::start_malformed:
         AnswerMediaType AnswerMembers AnswerNoUpstreamToken AuthorizationUrlShape
         BodyDuplicateField BodyFieldNames BodyFieldType BodyJson BodyMediaType
         BodyMissingField BodyUnknownField ClientIdLength ClientInBody ClientRecognised

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use agent::control::ControlError;
+
 use super::mask::Mask;
 use super::requirement::{Law, Requirement};
 
@@ -10,6 +12,12 @@ use super::requirement::{Law, Requirement};
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct NotTestable(pub(crate) String);
+
+impl From<ControlError> for NotTestable {
+    fn from(error: ControlError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// The reason why a scenario ended early.
 #[derive(Debug)]
@@ -23,6 +31,12 @@ pub(crate) enum Stop {
 impl Stop {
     pub(crate) fn blocked(reason: &str) -> Self {
         Self::Blocked(reason.to_owned())
+    }
+}
+
+impl From<ControlError> for Stop {
+    fn from(error: ControlError) -> Self {
+        Self::Harness(error.to_string())
     }
 }
 

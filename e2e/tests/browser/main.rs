@@ -34,9 +34,9 @@ mod relay;
 
 use std::panic::AssertUnwindSafe;
 
+use agent::control::Control;
 use conformance::browser::{BrowserDriver, WebDriver};
-use conformance::control::StackControl;
-use conformance::{Expiry, Requirement, TestPlan};
+use conformance::{Expiry, Requirement, TestPlan, TestProject};
 use examiner::{ChromeDriver, ChromiumSettings};
 use rocket::futures::FutureExt as _;
 use stack::faults::{Fault, FaultInjection};
@@ -155,8 +155,8 @@ async fn the_contract_page_is_drawn_and_loads_nothing_from_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conformance_run_passes_with_a_real_browser() {
     let stack = start(interactive()).await;
-    let control = StackControl::at(&stack.urls().control).unwrap();
-    let [project, other] = control.projects().await.unwrap();
+    let control = Control::at(&stack.urls().control).unwrap();
+    let [project, other] = TestProject::at(&control).await.unwrap();
     let driver = driver().await;
     let capabilities = serde_json::to_value(driver.capabilities().unwrap()).unwrap();
     let plan = TestPlan {

@@ -6,8 +6,8 @@ use agent::browser::{Arrival, Browser};
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 
+use super::clean::{self, Login};
 use super::legacy;
-use super::session::{self, Login};
 use super::sign_in::{self, UndeliveredCallback};
 use crate::expect::{self, ensure};
 use crate::http::{Http, is_http_loopback};
@@ -44,9 +44,9 @@ async fn check_unfinished(
     login: &Login,
     mut callback: UndeliveredCallback,
 ) -> Result<(), Stop> {
-    let exchange = session::read(run, &login.key).await?;
+    let exchange = clean::read(run, &login.key).await?;
     evidence.received += &format!(", then the result {}", exchange.evidence.received);
-    let is_unfinished = session::is_unfinished(&exchange);
+    let is_unfinished = clean::is_unfinished(&exchange);
     let unfinished = ensure(is_unfinished, "this kit's login is not finished by that");
     run.check_by(requirement, evidence, unfinished);
     if is_unfinished {
@@ -57,7 +57,7 @@ async fn check_unfinished(
 }
 
 async fn open_after_head(run: &mut Run<'_>) -> Result<(), Stop> {
-    let login = session::start(run, run.providers[0]).await?;
+    let login = clean::start(run, run.providers[0]).await?;
     let url = &login.authorization_url;
     let head = run.plan.navigation(url).visit()?.with_method(Method::HEAD);
     let page = Browser::new(run.http.clone()).send(&head).await?;
@@ -105,7 +105,7 @@ pub(super) async fn late(run: &mut Run<'_>, mut callback: UndeliveredCallback) -
 }
 
 async fn start_clean(run: &mut Run<'_>) -> Result<(Login, UndeliveredCallback), Stop> {
-    let login = session::start(run, run.providers[0]).await?;
+    let login = clean::start(run, run.providers[0]).await?;
     let user = QueuedUser::default_at(login.provider);
     let url = &login.authorization_url;
     let callback = sign_in::up_to_callback(run, url, login.provider, user).await?;
@@ -121,13 +121,13 @@ pub(super) async fn start_legacy(run: &mut Run<'_>) -> Result<UndeliveredCallbac
 }
 
 async fn check_succeeded(run: &mut Run<'_>, requirement: R, login: &Login) -> Result<(), Stop> {
-    let exchange = session::read(run, &login.key).await?;
+    let exchange = clean::read(run, &login.key).await?;
     if !exchange.is_success() {
         // An earlier read may have consumed the session, which is another requirement.
         return Ok(());
     }
     let succeeded = ensure(
-        session::is_succeeded(&exchange).is_ok(),
+        clean::is_succeeded(&exchange).is_ok(),
         "this kit's result is that of the one delivery in its own browser",
     );
     run.check(requirement, &exchange, succeeded);
@@ -147,7 +147,7 @@ fn check_brings_no_code(
         Arrival::Stopped(visit) => agent::url::parameter(visit.url.as_str(), "code"),
     };
     if let Some(code) = &code {
-        run.mask_secret("code", code);
+        run.mask.add("code", code);
     }
     run.check_by(requirement, evidence, ensure(code.is_none(), expected));
 }

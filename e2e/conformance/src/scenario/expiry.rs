@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{bearer, clean, delivery, legacy, session};
+use super::{clean, delivery, legacy};
 use crate::expect::{self, ensure};
 use crate::requirement::{
     CODE_LIFETIME_SECONDS, LOGIN_LIFETIME_SECONDS, Requirement as R, TOKEN_LIFETIME_SECONDS,
@@ -22,21 +22,17 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     }
     // The browser comes first: a user may be slow, and only the ends are tested.
     let provider = run.providers[0];
-    let finished = session::start(run, provider).await?;
+    let finished = clean::start(run, provider).await?;
     clean::navigate(run, &finished).await?;
     let late = legacy::obtain_code(run, provider).await?;
     let code = legacy::obtain_code(run, provider).await?;
     let token = legacy::obtain_token(run, &code).await?;
-    let pending = session::start(run, provider).await?;
+    let pending = clean::start(run, provider).await?;
     let undelivered = delivery::start_legacy(run).await;
 
     wait(run, LOGIN_LIFETIME_SECONDS - MARGIN_SECONDS).await?;
-    let exchange = session::read(run, &pending.key).await?;
-    run.check(
-        R::SessionLifetime,
-        &exchange,
-        session::is_pending(&exchange),
-    );
+    let exchange = clean::read(run, &pending.key).await?;
+    run.check(R::SessionLifetime, &exchange, clean::is_pending(&exchange));
     let exchange = legacy::redeem(run, &late).await?;
     let expected = format!("this kit's codes live {CODE_LIFETIME_SECONDS} seconds");
     let ended = ensure(!exchange.is_success(), expected);
@@ -44,8 +40,8 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
 
     wait(run, MARGIN_SECONDS + 1).await?;
     for login in [&pending, &finished] {
-        let exchange = session::read(run, &login.key).await?;
-        session::check_refused(run, R::ResultExpiry, &exchange);
+        let exchange = clean::read(run, &login.key).await?;
+        clean::check_refused(run, R::ResultExpiry, &exchange);
     }
 
     let end = match undelivered {
@@ -59,11 +55,11 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
         TOKEN_LIFETIME_SECONDS - LOGIN_LIFETIME_SECONDS - MARGIN_SECONDS - 1,
     )
     .await?;
-    let exchange = bearer::profile(run, &token).await?;
+    let exchange = legacy::read_profile(run, &token).await?;
     run.check(R::TokenLifetime, &exchange, expect::success(&exchange));
 
     wait(run, MARGIN_SECONDS + 1).await?;
-    let exchange = bearer::profile(run, &token).await?;
+    let exchange = legacy::read_profile(run, &token).await?;
     run.check_refusal(R::BearerExpiry, &exchange, 401);
     Ok(())
 }
@@ -74,7 +70,7 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
 )]
 async fn wait(run: &mut Run<'_>, seconds: u32) -> Result<(), Stop> {
     match (&run.plan.control, run.plan.expiry) {
-        (Some(control), Expiry::ByControl) => control.advance(seconds).await,
+        (Some(control), Expiry::ByControl) => Ok(control.advance(seconds.into()).await?),
         _ => {
             run.report_progress(&format!("Waiting {seconds} seconds"));
             tokio::time::sleep(Duration::from_secs(seconds.into())).await;

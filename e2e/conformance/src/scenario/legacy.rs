@@ -1,18 +1,19 @@
-//! The legacy flow: `GET /authorize`, handoff codes, and their exchange for tokens. The
-//! specification does not show the parameters of the address nor of its callback: what is
+//! The legacy flow: `GET /authorize`, handoff codes, their exchange for tokens, and what
+//! tokens are for, `GET /v1/profile` and `POST /v1/revoke`. The specification does not show the parameters of the address nor of its callback: what is
 //! sent and expected there is this kit's choice.
 
 use agent::backend::{Call, LegacyLogin};
-use agent::url::{encode, parameter};
+use agent::url::{encode, parameter, without_parameter};
+use reqwest::Method;
 use reqwest::header::LOCATION;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{bearer, malformed, profile, sign_in};
+use super::{malformed, profile, sign_in};
 use crate::browser::NavigationEnd;
 use crate::expect::{self, ensure};
 use crate::http::{Exchange, RawRequest};
-use crate::project::{QueuedUser, TestProject};
+use crate::project::QueuedUser;
 use crate::requirement::{Requirement as R, TOKEN_LIFETIME_SECONDS};
 use crate::run::Run;
 use crate::verdict::Stop;
@@ -31,18 +32,15 @@ pub(super) fn begin(run: &mut Run<'_>, provider: &str) -> (LegacyLogin, String) 
     // With every kind of character that a verifier may have.
     let verifier = format!("{one}.~{other}");
     let login = LegacyLogin { state, verifier };
-    let path = run
-        .plan
-        .project
-        .backend()
-        .authorize_url("", provider, &login);
+    let backend = &run.plan.project.backend;
+    let path = backend.authorize_url("", provider, &login);
     (login, path)
 }
 
 /// Opens malformed addresses, and follows no redirect.
 pub(super) async fn authorize_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
     let plan = run.plan;
-    let secret = plan.project.client_secret.as_str();
+    let secret = plan.project.backend.client_secret.as_str();
     let mut rows = vec![
         (R::AuthorizeClient, "client_id", "an-unknown-client"),
         (R::AuthorizeOnce, "provider", "github"),
@@ -65,19 +63,11 @@ pub(super) async fn authorize_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
         let exchange = run.send(RawRequest::get(&path)).await?;
         // The browser sees a page, or is redirected to the callback with an error.
         let location = exchange.header(LOCATION);
-        let stays = location.is_empty() || location.starts_with(&plan.project.callback);
+        let stays = location.is_empty() || location.starts_with(&plan.project.backend.callback);
         let expected = "this kit redirects no such request to a provider";
         run.check(requirement, &exchange, ensure(stays, expected));
     }
     Ok(())
-}
-
-fn without_parameter(path: &str, name: &str) -> String {
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let others = query
-        .split('&')
-        .filter(|it| it.split('=').next() != Some(name));
-    format!("{path}?{}", others.collect::<Vec<_>>().join("&"))
 }
 
 /// Signs in by the legacy flow, up to the code.
@@ -94,10 +84,10 @@ pub(super) async fn obtain_code(
              it might bring",
         ));
     };
-    run.mask_secret("code", &code);
+    run.mask.add("code", &code);
     let length = ensure(code.len() <= 200, "expected at most 200 characters");
     run.check_by(R::CodeLength, end.evidence, length);
-    let call = run.plan.project.backend().redeem(&code, &login.verifier);
+    let call = run.plan.project.backend.redeem(&code, &login.verifier);
     Ok(HandoffCode { call, provider })
 }
 
@@ -176,15 +166,15 @@ pub(super) async fn replay(run: &mut Run<'_>) -> Result<(), Stop> {
     let code = obtain_code(run, run.providers[0]).await?;
     let token = obtain_token(run, &code).await?;
     // Before the replay: a broker may end the token then.
-    let exchange = bearer::profile(run, &token).await?;
+    let exchange = read_profile(run, &token).await?;
     if run.check_success(R::ProfileBearer, &exchange) {
         let user = QueuedUser::default_at(code.provider);
         profile::check(run, &exchange, &exchange.body, code.provider, user);
     }
-    bearer::check_refusals(run, &token).await?;
+    check_refusals(run, &token).await?;
     let again = redeem(run, &code).await?;
     if run.check_refusal(R::CodeOnce, &again, 400) {
-        let exchange = bearer::profile(run, &token).await?;
+        let exchange = read_profile(run, &token).await?;
         let ended = ensure(!exchange.is_success(), "this kit ends the token then");
         run.check(R::CodeReplayEndsToken, &exchange, ended);
     } else {
@@ -213,14 +203,14 @@ pub(super) async fn redeem_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
                 obtain_token(run, &fresh).await?
             }
         };
-        return bearer::check_revocation(run, &token).await;
+        return check_revocation(run, &token).await;
     }
     Err(Stop::blocked("too many malformed exchanges were served"))
 }
 
 fn malformed_exchanges(run: &mut Run<'_>) -> Vec<malformed::Row> {
     let (code, verifier) = (run.new_secret("code"), run.new_secret("code_verifier"));
-    let mut rows = malformed::of_any_request(&run.plan.project.backend().redeem("", ""));
+    let mut rows = malformed::of_any_request(&run.plan.project.backend.redeem("", ""));
     rows.push(malformed::set(
         R::GrantTypeConstant,
         "grant_type",
@@ -248,17 +238,79 @@ fn malformed_exchanges(run: &mut Run<'_>) -> Vec<malformed::Row> {
         run.plan.other.as_ref(),
         "needs a second project",
     );
-    rows.extend(other.map(
-        |TestProject {
-             client_id,
-             client_secret,
-             ..
-         }| {
-            let credentials = json!({ "client_id": client_id, "client_secret": client_secret });
-            (R::CodeClient, malformed::Change::Set(credentials))
-        },
-    ));
+    rows.extend(other.map(|other| {
+        let (id, secret) = (&other.backend.client_id, &other.backend.client_secret);
+        let credentials = json!({ "client_id": id, "client_secret": secret });
+        (R::CodeClient, malformed::Change::Set(credentials))
+    }));
     // Last: a broker may consume the code when the verifier is not the original one.
     rows.push(malformed::set(R::CodeVerifier, "code_verifier", &verifier));
     rows
+}
+
+/// Fetches the profile with `token`.
+pub(super) async fn read_profile(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
+    let exchange = run.send(Call::profile(token)).await?;
+    run.check_success_status(&exchange);
+    Ok(exchange)
+}
+
+/// A token of the same form that was never issued.
+fn unknown_token_like(run: &mut Run<'_>, token: &str) -> String {
+    const CHANGED: usize = 20;
+    let mut random = run.new_secret("access_token");
+    random.truncate(CHANGED);
+    let same = token.len().saturating_sub(CHANGED);
+    let unknown = format!("{}{random}", token.get(..same).unwrap_or_default());
+    run.mask.add("access_token", &unknown);
+    unknown
+}
+
+/// Sends no token, a malformed one, an unknown one, and the good one elsewhere.
+async fn check_refusals(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
+    let unknown = format!("Bearer {}", unknown_token_like(run, token));
+    let to_profile = || RawRequest::get("/v1/profile");
+    let to_revoke = || RawRequest {
+        method: Method::POST,
+        ..RawRequest::get("/v1/revoke")
+    };
+    let with = |call: RawRequest, value: &str| call.with_authorization(value);
+    for (requirement, call) in [
+        (R::BearerShape, to_profile()),
+        (R::BearerShape, to_revoke()),
+        (R::BearerShape, with(to_profile(), "Bearer tooshort")),
+        (R::BearerShape, with(to_revoke(), "Bearer tooshort")),
+        (R::BearerKnown, with(to_profile(), &unknown)),
+        (
+            R::BearerHeader,
+            with(to_profile(), &format!("Basic {token}")),
+        ),
+        (R::BearerHeader, with(to_profile(), token)),
+        (
+            R::BearerHeader,
+            RawRequest::get(&format!("/v1/profile?access_token={token}")),
+        ),
+    ] {
+        let exchange = run.send(call).await?;
+        run.check_refusal(requirement, &exchange, 401);
+    }
+    Ok(())
+}
+
+/// Revokes the token, uses it, and revokes it again.
+async fn check_revocation(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
+    let exchange = run.send(Call::revoke(token)).await?;
+    if !run.check_success(R::RevokeAccepted, &exchange) {
+        return Err(Stop::blocked("a token could not be revoked"));
+    }
+    let is_empty = exchange.body == json!({});
+    let empty = ensure(is_empty, "this kit sends an empty object");
+    run.check(R::RevokeBody, &exchange, empty);
+    let exchange = read_profile(run, token).await?;
+    run.check_refusal(R::BearerEnded, &exchange, 401);
+    for again in [token, &unknown_token_like(run, token)] {
+        let exchange = run.send(Call::revoke(again)).await?;
+        run.check_success(R::RevokeIdempotent, &exchange);
+    }
+    Ok(())
 }

@@ -40,7 +40,7 @@ pub(super) fn check(
     let (Some(subject), Some(id)) = (text("subject"), text("providerSubject")) else {
         return;
     };
-    run.mask_secret("subject", &subject);
+    run.mask.add("subject", &subject);
     let id = if is_queued { user.id.to_owned() } else { id };
     check_subject(run, exchange, (provider.to_owned(), id), subject.clone());
     if let Some(email) = text("email") {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use agent::browser::{Arrival, Browser, Page, Visit};
 use reqwest::Method;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::browser::{Aim, BrowserDriver, NavigationEnd, visit_until};
@@ -20,7 +21,8 @@ pub(super) async fn sign_in(
     url: &str,
     provider: &str,
 ) -> Result<NavigationEnd, Stop> {
-    queue(run, provider, QueuedUser::default_at(provider)).await?;
+    let user = QueuedUser::default_at(provider);
+    queue(run, provider, &json!({ "person": user })).await?;
     run.navigate(url, Aim::SignIn).await
 }
 
@@ -30,15 +32,14 @@ pub(super) async fn decline(
     url: &str,
     provider: &str,
 ) -> Result<NavigationEnd, Stop> {
-    if let Some(control) = &run.plan.control {
-        control.queue_denial(provider).await?;
-    }
+    queue(run, provider, &json!({ "misbehave": "deny" })).await?;
     run.navigate(url, Aim::Decline).await
 }
 
-async fn queue(run: &Run<'_>, provider: &str, user: &QueuedUser) -> Result<(), Stop> {
+/// Queues what happens at the next sign-in at `provider`, where there is a control address.
+async fn queue(run: &Run<'_>, provider: &str, next: &Value) -> Result<(), Stop> {
     match &run.plan.control {
-        Some(control) => control.queue_user(provider, user).await,
+        Some(control) => Ok(control.queue(provider, next).await?),
         None => Ok(()),
     }
 }
@@ -64,7 +65,7 @@ pub(super) async fn up_to_callback(
             "needs a browser that can be stopped: --control, or --browser automatic",
         ));
     }
-    queue(run, provider, user).await?;
+    queue(run, provider, &json!({ "person": user })).await?;
     let navigation = run.plan.navigation(url);
     let is_at_broker = |url: &Url| agent::url::is_same_origin(url.as_str(), navigation.base_url);
     let has_left = Cell::new(false);

@@ -1,6 +1,7 @@
 //! The conformance runner: this kit's broker meets every requirement, the set of
-//! requirements is frozen, and a run keeps its limits. Brokers that are made non-compliant
-//! by a proxy break each requirement (`non_compliant.rs`).
+//! requirements is frozen, and a run keeps its limits. Brokers that a proxy makes
+//! non-compliant in one way each do not meet the requirement that they break, and a reader
+//! has approved what a report says of them.
 //!
 //! It is a program of its own, because its thousands of requests would fill the log that
 //! `e2e/tests/it` keeps and searches. Both assemble their brokers by `broker_parts.rs`
@@ -11,23 +12,31 @@ mod parts;
 
 mod command;
 mod flaws;
-mod non_compliant;
 mod proxy;
 mod test_broker;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use agent::control::Control;
 use broker::store::StoreUrl;
 use conformance::browser::BrowserDriver;
-use conformance::control::StackControl;
 use conformance::http::MAX_REQUESTS;
 use conformance::report::Conclusion;
-use conformance::{Expiry, Requirement, TestPlan};
+use conformance::{ConformanceReport, Expiry, Law, Requirement, TestPlan, Verdict};
+use rocket::futures::StreamExt as _;
+use rocket::futures::stream;
 use serde_json::json;
+use testkit::leak_check::drawn;
 
+use flaws::flaw_of;
 use proxy::{Flaw, ProxiedResponse};
-use test_broker::{CLIENT_ID, NO_SERVER, SECRET, TestBroker, project, run};
+use test_broker::{CLIENT_ID, NO_SERVER, OTHER_SECRET, SECOND_CALLBACK, SECRET, TestBroker};
+use test_broker::{project, run};
+
+/// The number of brokers that are tested at once: about one per processor.
+const IN_FLIGHT: usize = 4;
 
 /// Settings for snapshots of reports: what differs between runs is left out.
 fn snapshots() -> insta::Settings {
@@ -93,7 +102,7 @@ async fn a_server_that_accepts_everything_gets_no_more_requests_than_promised() 
     });
     let plan = TestPlan {
         base_url,
-        project: project(CLIENT_ID, SECRET),
+        project: project(CLIENT_ID, SECRET, SECOND_CALLBACK),
         other: None,
         browser: BrowserDriver::Automatic,
         control: None,
@@ -110,7 +119,7 @@ async fn a_server_that_accepts_everything_gets_no_more_requests_than_promised() 
 async fn an_unreachable_control_address_is_a_harness_error_and_no_failure() {
     let broker = TestBroker::compliant().await;
     let plan = TestPlan {
-        control: StackControl::at(NO_SERVER).ok(),
+        control: Control::at(NO_SERVER).ok(),
         ..broker.plan()
     };
     let report = run(&plan).await;
@@ -118,4 +127,93 @@ async fn an_unreachable_control_address_is_a_harness_error_and_no_failure() {
     assert!(report.results.iter().all(|it| it.verdict.label() != "FAIL"));
     let unreachable = format!("the control address {NO_SERVER}");
     assert!(report.harness_errors[0].contains(&unreachable));
+}
+
+// Threats: CVE-2021-21411, L9.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_breaks_a_requirement_fails_it_for_the_right_reason_and_nothing_else() {
+    let reports: Vec<_> = stream::iter(Requirement::ALL)
+        .map(async |requirement| {
+            let (words, flaw) = flaw_of(*requirement);
+            (
+                *requirement,
+                words,
+                report_of(*requirement, TestBroker::with(flaw).await).await,
+            )
+        })
+        .buffered(IN_FLIGHT)
+        .collect()
+        .await;
+    let mut unbroken = Vec::new();
+    let mut approved = String::new();
+    for (requirement, words, report) in &reports {
+        if !is_broken(*requirement, report) {
+            unbroken.push(requirement.id());
+        }
+        assert_shows_no_secret(report);
+        let _ = writeln!(approved, "# A broker that {words}");
+        describe(&mut approved, *requirement, report);
+    }
+    assert_eq!(
+        unbroken,
+        Vec::<&str>::new(),
+        "not broken by their flaws:\n{approved}"
+    );
+    snapshots().bind(|| insta::assert_snapshot!("flaws", approved));
+}
+
+/// Plays the scenarios that cover a requirement; all of them where these do not show the
+/// flaw, since it takes two.
+async fn report_of(requirement: Requirement, broker: TestBroker) -> ConformanceReport {
+    let report = broker.run_some(&[requirement]).await;
+    if is_broken(requirement, &report) {
+        report
+    } else {
+        broker.run().await
+    }
+}
+
+fn is_broken(requirement: Requirement, report: &ConformanceReport) -> bool {
+    let verdict = match requirement.law() {
+        Law::Spec(_) => Verdict::Fail,
+        Law::KitChoice => Verdict::Unspecified,
+    };
+    let mut results = report.results.iter();
+    results.any(|it| it.requirement == requirement && it.verdict == verdict)
+}
+
+/// Writes the conclusion, the broken requirement with its evidence, and the other
+/// verdicts of the scenarios that were played, if they are no pass.
+fn describe(text: &mut String, broken: Requirement, report: &ConformanceReport) {
+    let _ = writeln!(text, "is {:?}", report.conclusion());
+    let mut skipped = Vec::new();
+    for it in &report.results {
+        let (id, label, reason) = (it.requirement.id(), it.verdict.label(), &it.reason);
+        match (it.verdict, &it.evidence) {
+            (Verdict::Pass, _) => {}
+            (Verdict::Skipped, _) if reason == "no scenario got there" => {}
+            (Verdict::Skipped, _) => skipped.push(id),
+            (_, Some(evidence)) if it.requirement == broken => {
+                let _ = writeln!(text, "{label} {id}: {reason}");
+                let _ = writeln!(text, "  {}\n  -> {}", evidence.sent, evidence.received);
+            }
+            _ => {
+                let _ = writeln!(text, "also {label} {id}: {reason}");
+            }
+        }
+    }
+    if !skipped.is_empty() {
+        let _ = writeln!(text, "SKIPPED {}", skipped.join(" "));
+    }
+    text.push('\n');
+}
+
+/// Neither a secret nor who signed in is in any form of the report.
+fn assert_shows_no_secret(report: &ConformanceReport) {
+    for text in [report.table(), report.json(), report.junit()] {
+        for secret in [SECRET, OTHER_SECRET, "conformance@app.example"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+        assert_eq!(drawn(&text).next(), None, "{text}");
+    }
 }

@@ -21,6 +21,7 @@ use reqwest::Client;
 use serde_json::Value;
 
 use testkit::http::client;
+use testkit::leak_check::drawn;
 
 /// A whole request.
 #[derive(Debug, Clone)]
@@ -93,8 +94,7 @@ impl Memory {
         let now = self.clock.now().0;
         let (sent, received) = (text(&request.body), text(&response.body));
         for text in [&request.path, &sent, &location, &received] {
-            let words = text.split(|it: char| !it.is_ascii_alphanumeric() && !"-_".contains(it));
-            for secret in words.filter(|word| word.len() >= 43) {
+            for secret in drawn(text) {
                 self.issued.entry(secret.to_owned()).or_insert(now);
             }
         }

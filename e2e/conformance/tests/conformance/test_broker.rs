@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::control::Control;
 use broker::clock::Clock;
 use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use broker::{Broker, Dependencies};
 use conformance::browser::BrowserDriver;
-use conformance::control::StackControl;
 use conformance::{self, ConformanceReport, Expiry, Requirement, TestPlan, TestProject};
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
@@ -90,13 +90,10 @@ impl TestBroker {
     pub(crate) fn plan(&self) -> TestPlan {
         TestPlan {
             base_url: self.base_url.clone(),
-            project: project(CLIENT_ID, SECRET),
-            other: Some(TestProject {
-                second_callback: Some(OTHER_CALLBACK.to_owned()),
-                ..project(OTHER_CLIENT_ID, OTHER_SECRET)
-            }),
+            project: project(CLIENT_ID, SECRET, SECOND_CALLBACK),
+            other: Some(project(OTHER_CLIENT_ID, OTHER_SECRET, OTHER_CALLBACK)),
             browser: BrowserDriver::Automatic,
-            control: StackControl::at(&self.control).ok(),
+            control: Control::at(&self.control).ok(),
             expiry: Expiry::ByControl,
         }
     }
@@ -118,13 +115,8 @@ pub(crate) async fn run(plan: &TestPlan) -> ConformanceReport {
     report.expect("a broker that knows the project")
 }
 
-pub(crate) fn project(id: &str, secret: &str) -> TestProject {
-    TestProject {
-        client_id: id.to_owned(),
-        client_secret: secret.to_owned(),
-        callback: CALLBACK.to_owned(),
-        second_callback: Some(SECOND_CALLBACK.to_owned()),
-    }
+pub(crate) fn project(id: &str, secret: &str, second: &str) -> TestProject {
+    TestProject::new(id, secret, CALLBACK).with_second(Some(second.to_owned()))
 }
 
 fn backend(base_url: &str, id: &str, secret: &str) -> Backend {
