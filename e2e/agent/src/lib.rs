@@ -11,6 +11,7 @@
 //! | [`malformed`] | the corpus of malformed requests |
 //! | [`tree`] | a copy of a tree of sources, with some of them changed |
 //! | [`random`] | random values, and digests such as the PKCE challenge |
+//! | [`secrets`] | the search for secrets, in every spelling |
 //! | [`url`] | the parts of addresses |
 //! | [`time`] | real time, for what no clock of a test moves |
 //!
@@ -30,6 +31,7 @@ pub mod http;
 pub mod malformed;
 pub mod program;
 pub mod random;
+pub mod secrets;
 pub mod time;
 pub mod tree;
 pub mod url;

@@ -1,9 +1,11 @@
 //! No secret is where it does not belong: in an address, a page, a cookie, a
 //! `Referer` or any line that this process logs. The whole stack, searched once, after
-//! every kind of success, failure, refusal and lost answer.
+//! every kind of success, failure, refusal and lost answer; what browsers see also below
+//! its encodings.
 
 use std::time::Duration;
 
+use agent::secrets::layers;
 use mock_upstream::Misbehaviour;
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
@@ -292,7 +294,8 @@ impl Run {
         let steps = self.steps.iter();
         for step in steps.filter(|step| !is_the_providers_own(stack, step)) {
             for (part, text) in seen(step) {
-                for leak in leak_check.search(&text) {
+                let layers = layers(&text);
+                for leak in layers.iter().flat_map(|layer| leak_check.search(layer)) {
                     let secret = &self.secrets[leak.secret];
                     let may_be_there = (part == "address" || part == "Location")
                         && secret.places.iter().any(|places| text.starts_with(places));

@@ -188,9 +188,9 @@ fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
     let is_error = |page: &&Page| page.status >= 400 && trial.testbed.is_app(&page.url);
     let pages = browser.seen.iter().filter(is_error);
     pages
-        .map(|page| Haystack {
-            place: format!("the error page {}", page.url.path()),
-            text: page.body.clone(),
+        .map(|page| {
+            let place = format!("the error page {}", page.url.path());
+            Haystack::new(place, page.body.as_str())
         })
         .collect()
 }
@@ -223,10 +223,7 @@ async fn written(trial: &Trial<'_>, before: usize) -> Outcome<Vec<Haystack>> {
 fn lines_once(place: &str, text: &str) -> Haystack {
     let mut known = HashSet::new();
     let lines: Vec<_> = text.lines().filter(|line| known.insert(*line)).collect();
-    Haystack {
-        place: place.to_owned(),
-        text: lines.join("\n"),
-    }
+    Haystack::new(place, lines.join("\n"))
 }
 
 /// The secrets of the trial's logins, as far as the examiner knows them.

@@ -54,38 +54,30 @@ const places = {
   done(all);
 })();"#;
 
-/// A text that the browser holds, and its place.
-fn held(place: impl Into<String>, text: impl Into<String>) -> Haystack {
-    Haystack {
-        place: place.into(),
-        text: text.into(),
-    }
-}
-
 impl Tab {
     /// The page that the browser shows, all that it holds of `app`, and all that it asked.
     pub(crate) async fn holdings(&mut self, app: &Url) -> Outcome<Vec<Haystack>> {
         self.finish_loading().await?;
         let address = self.address().await?;
         let page = format!("the page {} in Chromium", address.path());
-        let mut all = vec![held(page, self.source().await?)];
+        let mut all = vec![Haystack::new(page, self.source().await?)];
         let stored = self.run_async(READ_STORAGE, Vec::new()).await?;
         for entry in stored.as_array().into_iter().flatten() {
             let place = entry[0].as_str().unwrap_or_default();
             let text = entry[1].as_str().ok_or_else(|| {
                 Stop::harness(format!("in Chromium {place} of the app cannot be read"))
             })?;
-            all.push(held(place, text));
+            all.push(Haystack::new(place, text));
         }
         for cookie in self.cookies().await? {
             let text = |member: &str| cookie[member].as_str().unwrap_or_default();
             if Some(text("domain").trim_start_matches('.')) == app.host_str() {
                 let place = format!("the cookie {}", text("name"));
-                all.push(held(place, text("value")));
+                all.push(Haystack::new(place, text("value")));
             }
         }
         let history = self.history().await?.into_iter();
-        all.extend(history.map(|url| held("the history", url)));
+        all.extend(history.map(|url| Haystack::new("the history", url)));
         all.extend(self.asked(app).await);
         Ok(all)
     }
@@ -97,10 +89,13 @@ impl Tab {
         for exchange in self.exchanges() {
             let path = exchange.url.path();
             let address = format!("the address {path}");
-            all.push(held(address, exchange.url.as_str()));
+            all.push(Haystack::new(address, exchange.url.as_str()));
             let is_to_app = exchange.url.origin() == app.origin();
             if let Some(body) = exchange.body.as_deref().filter(|_| is_to_app) {
-                all.push(held(format!("what the page sends to {path}"), body));
+                all.push(Haystack::new(
+                    format!("what the page sends to {path}"),
+                    body,
+                ));
             }
             if matches!(exchange.kind.as_str(), "XHR" | "Fetch") {
                 let wanted = json!({ "requestId": exchange.id() });
@@ -108,7 +103,10 @@ impl Tab {
                 let answer = self.command("Network.getResponseBody", wanted).await;
                 let answer = answer.unwrap_or(Value::Null);
                 if let Some(body) = answer["body"].as_str() {
-                    all.push(held(format!("the answer of {path} to a script"), body));
+                    all.push(Haystack::new(
+                        format!("the answer of {path} to a script"),
+                        body,
+                    ));
                 }
             }
         }

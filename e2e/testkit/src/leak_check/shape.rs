@@ -8,9 +8,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use agent::secrets::{CUT_SHORT, CUT_SHORT_BYTES, LeakCheck};
 use percent_encoding::percent_decode_str;
-
-use super::forms::{CUT_SHORT, CUT_SHORT_BYTES, LeakCheck};
 
 /// The prefix of the secrets that a test chooses, so that they are recognised although
 /// they are cut off. All its characters are of base64url.

@@ -1,17 +1,39 @@
-//! The spellings of a secret, and the search for known secrets in all of them.
+//! The search for secrets in everything that was written meanwhile: pages, log lines,
+//! database files.
+//!
+//! There are two ways. A [`LeakCheck`] knows the secrets and finds each in the spellings
+//! of [`forms`], in any bytes, however long, and also when it was cut short. [`find`] takes
+//! the encodings off a text ([`layers`]), so that a secret is recognised in it which is known
+//! by its digest or its form alone, or which was encoded or compressed more than once. A
+//! test has the table of all spellings, and which way finds which.
+//!
+//! ```
+//! use agent::secrets::LeakCheck;
+//!
+//! let leak_check = LeakCheck::over([("client secret", "hunter2/hunter3")]);
+//! let leaks = leak_check.search("GET /?client_secret=hunter2%2Fhunter3");
+//! assert_eq!(leaks.len(), 1);
+//! assert_eq!(leaks[0].to_string(), "client secret, url-encoded");
+//! ```
 
+mod layers;
+
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use url::form_urlencoded::byte_serialize;
 
-/// The least number of characters by which a part of a secret gives it away, and the
-/// least number of its bytes.
-pub(super) const CUT_SHORT: usize = 20;
-pub(super) const CUT_SHORT_BYTES: usize = 15;
+pub use layers::{Haystack, find, layers};
+
+/// The least number of characters by which a part of a secret gives it away.
+pub const CUT_SHORT: usize = 20;
+/// The least number of its bytes.
+pub const CUT_SHORT_BYTES: usize = 15;
 
 /// A search for some secrets, in every spelling.
 #[derive(Debug)]
@@ -67,7 +89,6 @@ impl LeakCheck {
     }
 
     /// The number of secrets.
-    #[must_use]
     pub fn secrets(&self) -> usize {
         self.secrets.len()
     }
@@ -86,7 +107,7 @@ impl LeakCheck {
     }
 
     /// The position of the first of the secrets.
-    pub(super) fn first(&self, written: &[u8]) -> Option<Range<usize>> {
+    pub fn first(&self, written: &[u8]) -> Option<Range<usize>> {
         Some(self.automaton.find(written)?.range())
     }
 }
@@ -135,14 +156,14 @@ const SHORTEST_DECODED: usize = 16;
 
 /// Every spelling of `secret`, as bytes, the unchanged one first. Of a long secret only
 /// the beginning is spelt: a leak may be cut short.
-#[must_use]
 pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
     let bytes = beginning(secret.as_bytes(), CUT_SHORT);
     let query: String = byte_serialize(bytes).collect();
+    let escaped = percent_encode(bytes, NON_ALPHANUMERIC);
     let mut forms = vec![
         (Form::Raw, bytes.to_vec()),
         (Form::UrlEncoded, query.into()),
-        (Form::UrlEncoded, escaped(bytes).into()),
+        (Form::UrlEncoded, escaped.to_string().into()),
         (Form::UrlEncoded, percent_encoded(bytes).into()),
         (
             Form::UrlEncoded,
@@ -158,12 +179,8 @@ pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
         forms.extend(of_bytes(decoded, in_either));
         forms.push((Form::Decoded, decoded.to_vec()));
     }
-    let mut first = Vec::new();
-    forms.retain(|(_, spelt)| {
-        let is_new = !first.contains(spelt);
-        first.push(spelt.clone());
-        is_new
-    });
+    let mut known = HashSet::new();
+    forms.retain(|(_, spelt)| known.insert(spelt.clone()));
     forms
 }
 
@@ -200,16 +217,7 @@ fn inside_base64(engine: &impl base64::Engine, bytes: &[u8], shift: usize) -> Ve
     encoded.as_bytes()[begin..end].to_vec()
 }
 
-/// All but letters and digits escaped.
-fn escaped(bytes: &[u8]) -> String {
-    let escape = |byte: &u8| match byte {
-        it if it.is_ascii_alphanumeric() => char::from(*it).to_string(),
-        it => format!("%{it:02X}"),
-    };
-    bytes.iter().map(escape).collect()
-}
-
-/// All of them escaped.
+/// All bytes escaped.
 fn percent_encoded(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("%{byte:02X}")).collect()
 }
@@ -220,93 +228,107 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    use std::io::Write as _;
 
-    use crate::leak_check::LeakCheck;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
     use super::*;
 
     const SECRET: &str = "planted-Secret_7/+ü=&%?";
     const KEY: &str = "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9o";
 
-    /// Spelt by other means than those that search.
-    fn spellings(secret: &str) -> Vec<Vec<u8>> {
-        let shifted = (0..3).flat_map(|shift| {
-            let text = format!("{}{secret}behind", &"xyz"[..shift]);
-            [STANDARD.encode(&text), URL_SAFE.encode(&text)]
-        });
+    pub(super) fn zlib(text: &str) -> Vec<u8> {
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        zlib.write_all(text.as_bytes()).unwrap();
+        zlib.finish().unwrap()
+    }
+
+    /// Every spelling that is searched for, made by other means than those that search: the
+    /// form by which a [`LeakCheck`] finds it, and whether [`find`] does.
+    fn spellings(secret: &str) -> Vec<(Option<Form>, bool, Vec<u8>)> {
+        let json = format!(r#"{{"key":"{secret}"}}"#);
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("k", secret)
             .finish();
-        let digits = secret.bytes().fold(String::new(), |text, byte| {
-            let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('?');
-            text + &[digit(byte >> 4), digit(byte & 15)]
-                .iter()
-                .collect::<String>()
-        });
-        let percent = secret.bytes().map(|byte| format!("%{byte:02x}"));
-        let percent = percent.collect::<String>();
-        let numbers: Vec<_> = secret.bytes().map(|byte| byte.to_string()).collect();
-        let mut spellings: Vec<Vec<u8>> = shifted.map(String::into_bytes).collect();
-        spellings.extend([
-            secret.into(),
-            secret.as_bytes()[..CUT_SHORT].into(),
-            percent.to_uppercase().into(),
-            percent.into(),
-            numbers.join(", ").into(),
-            numbers.join(",").into(),
-            query.into(),
-            digits.to_uppercase().into(),
-            digits.into(),
-        ]);
-        spellings
+        let in_query = match query.contains(secret) {
+            true => Form::Raw,
+            false => Form::UrlEncoded,
+        };
+        let percent: String = secret.bytes().map(|it| format!("%{it:02x}")).collect();
+        let digits: String = secret.bytes().map(|it| format!("{it:02x}")).collect();
+        let numbers: Vec<_> = secret.bytes().map(|it| it.to_string()).collect();
+        let encoded = URL_SAFE_NO_PAD.encode(&json);
+        let deflated = URL_SAFE_NO_PAD.encode(zlib(&json.repeat(2)));
+        let mut rows = vec![
+            (Some(Form::Raw), true, json.clone()),
+            (Some(Form::Raw), true, format!("x{secret}y")),
+            (Some(Form::Raw), false, secret[..CUT_SHORT].to_owned()),
+            (Some(in_query), true, query),
+            (Some(Form::UrlEncoded), true, percent.to_uppercase()),
+            (Some(Form::UrlEncoded), true, percent.clone()),
+            (Some(Form::Hex), true, digits.to_uppercase()),
+            (Some(Form::Hex), true, digits),
+            (Some(Form::Numbers), false, numbers.join(", ")),
+            (Some(Form::Numbers), false, numbers.join(",")),
+            // Beside it are characters that belong to no base64 of it.
+            (Some(Form::Base64), false, format!("x{encoded}")),
+            (None, true, STANDARD.encode(encoded)),
+            (None, true, STANDARD.encode(percent)),
+            (None, true, format!(".{deflated}.signature")),
+        ];
+        for shift in 0..3 {
+            let text = format!("{}{secret}behind", &"xyz"[..shift]);
+            rows.push((Some(Form::Base64), true, STANDARD.encode(&text)));
+            rows.push((Some(Form::Base64), true, URL_SAFE.encode(&text)));
+        }
+        let rows = rows.into_iter();
+        rows.map(|(form, is_decoded, text)| (form, is_decoded, text.into_bytes()))
+            .collect()
+    }
+
+    /// The same of the bytes that a secret stands for.
+    fn spellings_of_bytes(bytes: &[u8]) -> Vec<(Option<Form>, bool, Vec<u8>)> {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let after = |text: &str| [text.as_bytes(), bytes].concat();
+        let found = [
+            (Form::Decoded, [b"in a file\0", bytes, b"\0"].concat()),
+            (Form::Decoded, bytes[..CUT_SHORT_BYTES].to_vec()),
+            (Form::DecodedHex, digits.to_uppercase().into()),
+            (Form::DecodedHex, digits.into()),
+            (Form::DecodedNumbers, format!("{bytes:?}").into()),
+            (Form::DecodedNumbers, format!("{:?}", &bytes[..16]).into()),
+            (Form::DecodedBase64, STANDARD.encode(after("x")).into()),
+            (Form::DecodedBase64, URL_SAFE.encode(after("xy")).into()),
+        ];
+        found.map(|(form, spelt)| (Some(form), false, spelt)).into()
     }
 
     // Threats: A15.
     #[test]
     fn a_secret_is_found_in_every_spelling_and_nothing_else_is() {
         let leak_check = LeakCheck::over([("one", SECRET), ("key", KEY)]);
-        for secret in [SECRET, KEY] {
-            for spelt in spellings(secret) {
+        let bytes = URL_SAFE_NO_PAD.decode(KEY).unwrap();
+        let rows = [
+            (SECRET, spellings(SECRET)),
+            (KEY, spellings(KEY)),
+            (KEY, spellings_of_bytes(&bytes)),
+        ];
+        for (secret, rows) in rows {
+            for (form, is_decoded, spelt) in rows {
                 let text = [b"before ", &*spelt, b" after"].concat();
-                let shown = String::from_utf8_lossy(&text);
-                assert_eq!(leak_check.search(&text).len(), 1, "{shown}");
+                let shown = String::from_utf8_lossy(&text).into_owned();
+                let forms: Vec<_> = leak_check.search(&text).iter().map(|it| it.form).collect();
+                assert_eq!(forms, Vec::from_iter(form), "{shown}");
+                let place = find(&[Haystack::new("here", &*shown)], |it| it.contains(secret));
+                assert_eq!(place.is_some(), is_decoded, "{shown}");
             }
         }
-        assert!(leak_check.search("before after").is_empty());
-        assert!(leak_check.search(SECRET.to_uppercase()).is_empty());
-    }
-
-    // Threats: A15.
-    #[test]
-    fn the_bytes_that_a_secret_stands_for_are_found_in_every_spelling() {
-        let leak_check = LeakCheck::over([("key", KEY)]);
-        let decoded = URL_SAFE_NO_PAD.decode(KEY).expect("a key");
-        let digits: String = decoded.iter().map(|byte| format!("{byte:02x}")).collect();
-        for (form, spelt) in [
-            (Form::Decoded, [b"in a file\0", &*decoded, b"\0"].concat()),
-            (Form::Decoded, decoded[..CUT_SHORT_BYTES].to_vec()),
-            (Form::DecodedHex, digits.to_uppercase().into()),
-            (Form::DecodedHex, digits.into()),
-            (Form::DecodedNumbers, format!("{decoded:?}").into()),
-            (Form::DecodedNumbers, format!("{:?}", &decoded[..16]).into()),
-            (
-                Form::DecodedBase64,
-                STANDARD.encode([b"x", &*decoded].concat()).into(),
-            ),
-            (
-                Form::DecodedBase64,
-                URL_SAFE.encode([b"xy", &*decoded].concat()).into(),
-            ),
-        ] {
-            let found = leak_check.search(&spelt);
+        for other in ["before after", &SECRET.to_uppercase()] {
+            assert_eq!(leak_check.search(other), []);
             assert_eq!(
-                found.len(),
-                1,
-                "{form}: {}",
-                String::from_utf8_lossy(&spelt)
+                find(&[Haystack::new("here", other)], |it| it.contains(SECRET)),
+                None
             );
-            assert_eq!(found[0].form, form);
         }
     }
 
