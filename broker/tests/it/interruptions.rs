@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use agent::program::Signal;
 use reqwest::Method;
 use rocket::futures::future::join_all;
 use testkit::http::{Request, Response};
@@ -53,12 +54,12 @@ async fn wait_until_stopping(address: impl tokio::net::ToSocketAddrs) {
 #[tokio::test]
 async fn sigterm_and_sigint_let_a_callback_in_progress_finish() {
     tokio::join!(
-        lets_a_callback_finish("TERM"),
-        lets_a_callback_finish("INT")
+        lets_a_callback_finish(Signal::TERM),
+        lets_a_callback_finish(Signal::INT)
     );
 }
 
-async fn lets_a_callback_finish(signal: &str) {
+async fn lets_a_callback_finish(signal: Signal) {
     let installation = Installation::new();
     // Longer than this test waits.
     let (broker, github, back) = in_a_callback(&installation, "300").await;

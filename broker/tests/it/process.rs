@@ -1,13 +1,11 @@
 //! The broker's program: run to its end, or serving on a port of its own until the test is
 //! over; and the log that it writes to standard error.
 
-use std::cell::RefCell;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use agent::program::{Completed, EndsBy, Output, Program, Signal, output_within};
 use reqwest::Method;
 use serde_json::Value;
 use testkit::http::{Http, Request, Response};
@@ -15,6 +13,10 @@ use testkit::http::{Http, Request, Response};
 use crate::test_broker::{
     BASE, Browser, authorization_path, authorize_path, back_path, checked_http, session_body,
 };
+
+/// Longer than a broker takes to start, to log a line, or to end. One that serves when it
+/// should have refused fails its test.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// A command line of the program, in an empty environment.
 pub(crate) struct BrokerCommand(pub(crate) Command);
@@ -59,20 +61,13 @@ impl BrokerCommand {
     }
 
     /// Runs it until it ends.
-    pub(crate) fn output(mut self) -> CommandOutput {
-        let (stdout, stderr) = (Stdio::piped(), Stdio::piped());
-        let program = self.0.stdout(stdout).stderr(stderr).spawn().unwrap();
-        let _in_time = deadline(program.id());
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = program.wait_with_output().unwrap();
-        CommandOutput {
-            code: status.code(),
-            out: String::from_utf8(stdout).unwrap(),
-            err: String::from_utf8(stderr).unwrap(),
-        }
+    pub(crate) fn output(self) -> CommandOutput {
+        let Completed {
+            code,
+            stdout: out,
+            stderr: err,
+        } = output_within(self.0, LIMIT).unwrap();
+        CommandOutput { code, out, err }
     }
 }
 
@@ -95,39 +90,18 @@ impl CommandOutput {
     }
 }
 
-/// Sends a signal through the shell: not every machine has a `kill` program.
-fn signal(name: &str, process_id: u32) {
-    let kill = format!("kill -s {name} {process_id}");
-    let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
-    assert!(sent.unwrap().success(), "{kill}");
-}
-
-/// Kills a program after 30 seconds unless the return value is dropped before, so that
-/// one that serves when it should have refused fails its test.
-pub(crate) fn deadline(process_id: u32) -> Sender<()> {
-    let (in_time, timeout) = channel();
-    std::thread::spawn(move || {
-        if timeout.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
-            signal("KILL", process_id);
-        }
-    });
-    in_time
-}
-
 /// A running program. It is killed when this is dropped.
 pub(crate) struct BrokerProcess {
-    process: Child,
+    program: Program,
     address: String,
-    log: Log,
     http: Http,
 }
 
 impl Drop for BrokerProcess {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.program.stop();
         if !std::thread::panicking() {
-            self.log.rest();
+            self.log();
         }
     }
 }
@@ -135,26 +109,26 @@ impl Drop for BrokerProcess {
 impl BrokerProcess {
     /// Starts a program whose configuration binds it to port 0.
     pub(crate) fn start(mut command: BrokerCommand) -> Self {
-        let mut process = command.0.stderr(Stdio::piped()).spawn().unwrap();
-        let log = Log::of(&mut process);
-        let address = log.find("its address", address_in);
+        command.0.stderr(Stdio::piped());
+        let program = Program::start(command.0, EndsBy::Kill).unwrap();
+        let address = find_in(&program.errors, "its address", address_in);
         Self {
-            process,
+            program,
             http: checked_http(BASE, &address),
             address,
-            log,
         }
     }
 
     pub(crate) fn process_id(&self) -> u32 {
-        self.process.id()
+        self.program.id()
     }
 
     /// Waits for a line of the log that contains `text`, and returns it.
     #[track_caller]
     pub(crate) fn logged(&self, text: &str) -> String {
-        self.log
-            .find(text, |line| line.contains(text).then(|| line.to_owned()))
+        find_in(&self.program.errors, text, |line| {
+            line.contains(text).then(|| line.to_owned())
+        })
     }
 
     /// The address at which it listens.
@@ -164,32 +138,33 @@ impl BrokerProcess {
 
     /// Sends the signal by which service managers stop a program.
     pub(crate) fn terminate(&self) {
-        self.signal("TERM");
+        self.signal(Signal::TERM);
     }
 
-    /// Sends the signal of this name.
-    pub(crate) fn signal(&self, name: &str) {
-        signal(name, self.process_id());
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.program.signal(signal).unwrap();
     }
 
     /// Waits until it ends by itself, and returns the exit status; none if it had to be
     /// killed.
     pub(crate) fn ended(mut self) -> Option<i32> {
-        let _in_time = deadline(self.process_id());
-        self.process.wait().unwrap().code()
+        self.program.ended_within(LIMIT).unwrap().code()
     }
 
     /// Waits until it ends by itself, and returns its whole log.
     pub(crate) fn log_when_ended(mut self) -> String {
-        let _in_time = deadline(self.process_id());
-        self.process.wait().unwrap();
-        self.log.rest()
+        self.program.ended_within(LIMIT).unwrap();
+        self.log()
     }
 
     /// Kills it, and returns its whole log.
     pub(crate) fn kill(mut self) -> String {
-        self.process.kill().unwrap();
-        self.log.rest()
+        self.program.stop();
+        self.log()
+    }
+
+    fn log(&self) -> String {
+        lines_of(&self.program.errors.whole(LIMIT).unwrap()).join("\n")
     }
 
     /// A browser on a page of the consumer.
@@ -242,76 +217,29 @@ fn address_in(line: &str) -> Option<String> {
     Some(address.split('"').next()?.to_owned())
 }
 
-/// The log of a program. No line of it may look as if it held a secret.
-struct Log {
-    incoming: Receiver<String>,
-    read: RefCell<Vec<String>>,
-}
-
-impl Log {
-    fn of(process: &mut Child) -> Self {
-        let stderr = BufReader::new(process.stderr.take().unwrap());
-        let (sender, incoming) = channel();
-        std::thread::spawn(move || {
-            let lines = stderr.lines().map_while(Result::ok);
-            lines.for_each(|line| drop(sender.send(line)));
-        });
-        Self {
-            incoming,
-            read: RefCell::default(),
-        }
-    }
-
-    /// Waits 20 seconds for a line in which `found` finds something. `name` is for the
-    /// failure.
-    #[track_caller]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a broker that only logs other lines is to fail its test"
-    )]
-    fn find(&self, name: &str, found: impl Fn(&str) -> Option<String>) -> String {
-        let mut read = self.read.borrow_mut();
-        let end = Instant::now() + Duration::from_secs(20);
-        loop {
-            if let Some(it) = read.iter().find_map(|line| found(line)) {
-                return it;
-            }
-            match self
-                .incoming
-                .recv_timeout(end.saturating_duration_since(Instant::now()))
-            {
-                Ok(line) => append(&mut read, line),
-                Err(_) => panic!("{name:?} is not in the log:\n{}", read.join("\n")),
-            }
-        }
-    }
-
-    /// The whole log of a program that has ended.
-    fn rest(&self) -> String {
-        let mut read = self.read.borrow_mut();
-        self.incoming
-            .iter()
-            .for_each(|line| append(&mut read, line));
-        read.join("\n")
-    }
-}
-
-/// Appends a line, or what an indented one adds to the line before.
+/// Waits for a line of a log in which `found` finds something. `name` is for the failure.
 #[track_caller]
-fn append(read: &mut Vec<String>, line: String) {
-    let line = without_secrets(line);
-    match (line.strip_prefix(' '), read.last_mut()) {
-        (Some(more), Some(last)) => {
-            last.push(' ');
-            last.push_str(more.trim_start());
-        }
-        _ => read.push(line),
-    }
+fn find_in(log: &Output, name: &str, found: impl Fn(&str) -> Option<String>) -> String {
+    let line = log.find(LIMIT, |log| {
+        lines_of(log).iter().find_map(|line| found(line))
+    });
+    line.unwrap_or_else(|log| panic!("{name:?} is not in the log:\n{log}"))
 }
 
-/// Asserts that nothing in `line` looks like a secret, and returns it.
+/// The lines of a log, each with the indented ones below it. None may look as if it held a
+/// secret.
 #[track_caller]
-fn without_secrets(line: String) -> String {
-    assert_eq!(testkit::leak_check::suspicious(&line), None, "in {line}");
-    line
+fn lines_of(log: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in log.lines() {
+        assert_eq!(testkit::leak_check::suspicious(line), None, "in {line}");
+        match (line.strip_prefix(' '), lines.last_mut()) {
+            (Some(more), Some(last)) => {
+                last.push(' ');
+                last.push_str(more.trim_start());
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines
 }

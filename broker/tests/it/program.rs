@@ -3,13 +3,13 @@
 //! `broker health`, which asks a running broker.
 
 use std::fs::OpenOptions;
-use std::net::{TcpListener, TcpStream};
-use std::process::Child;
 
+use agent::program::{EndsBy, Program};
 use serde_json::json;
+use testkit::server::free_port;
 
 use crate::installation::{Installation, Scratch};
-use crate::process::{BrokerCommand, BrokerProcess, CommandOutput, deadline};
+use crate::process::{BrokerCommand, BrokerProcess, CommandOutput, LIMIT};
 use crate::test_broker::{result_body, token_body};
 
 /// Each would change or end a program that used it.
@@ -107,31 +107,17 @@ async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
     assert_eq!(own, highest);
 }
 
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[tokio::test]
 async fn a_broker_whose_log_cannot_be_written_serves() {
     let installation = Installation::new();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let port = free_port();
+    let address = format!("127.0.0.1:{port}");
     let mut broker =
-        BrokerCommand::with("serve", &installation.config).env("BROKER_BIND", &address.to_string());
-    let mut served = Killed(broker.0.stderr(full).spawn().unwrap());
-    let _in_time = deadline(served.0.id());
-    while TcpStream::connect(address).is_err() {
-        assert!(served.0.try_wait().unwrap().is_none(), "it has ended");
-        std::thread::yield_now();
-    }
+        BrokerCommand::with("serve", &installation.config).env("BROKER_BIND", &address);
+    broker.0.stderr(full);
+    let mut served = Program::start(broker.0, EndsBy::Kill).unwrap();
+    served.listens_at("127.0.0.1", port, LIMIT).await.unwrap();
     for _ in 0..3 {
         let answer = reqwest::get(format!("http://{address}/v1/nothing")).await;
         assert_eq!(answer.unwrap().status(), 404);

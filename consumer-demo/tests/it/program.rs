@@ -1,15 +1,22 @@
 //! The program itself: what it refuses, the settings that the application refuses (C19), and
 //! its addresses.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::fmt::Display;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use agent::program::{EndsBy, Program, output_within};
 use consumer_demo::{App, Clock, StartError};
 use reqwest::header::HeaderMap;
 
+use testkit::server::free_port;
+
 use crate::test_consumer::config;
+
+/// The time in which a program starts, or refuses to.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Each would change or end a program that read it, as Rocket does unless its
 /// configuration is complete.
@@ -39,48 +46,37 @@ fn program(listen: &str) -> Command {
 
 /// A program that serves, until this is dropped.
 struct Serving {
-    program: Child,
+    _program: Program,
     address: SocketAddr,
     /// The lines of its log before that of its address.
     lines_before: usize,
-    /// `None` once its reader is closed.
-    log: Option<BufReader<ChildStderr>>,
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
 }
 
 impl Serving {
     /// Starts a program, and waits until it logs where it listens.
-    fn start(mut command: Command) -> Self {
-        let mut program = command.spawn().unwrap();
-        let mut log = BufReader::new(program.stderr.take().unwrap());
-        let mut lines = log.by_ref().lines().map_while(Result::ok).enumerate();
-        let found = lines.find_map(|(before, line)| {
-            let (_, address) = line.split_once("listening address=")?;
-            Some((before, address.trim().parse().unwrap()))
+    fn start(command: Command) -> Self {
+        let program = Program::start(command, EndsBy::Kill).unwrap();
+        let found = program.errors.find(LIMIT, |log| {
+            log.lines().enumerate().find_map(|(before, line)| {
+                let (_, address) = line.split_once("listening address=")?;
+                Some((before, address.trim().parse().unwrap()))
+            })
         });
         let (lines_before, address) = found.expect("it listens");
         Self {
-            program,
+            _program: program,
             address,
             lines_before,
-            log: Some(log),
         }
     }
+}
 
-    /// The answer of the home page, without what differs every time.
-    async fn home(&self) -> (u16, HeaderMap) {
-        let answer = reqwest::get(format!("http://{}/", self.address)).await;
-        let answer = answer.unwrap();
-        let mut headers = answer.headers().clone();
-        headers.remove("date");
-        (answer.status().as_u16(), headers)
-    }
+/// The answer of the home page, without what differs every time.
+async fn home(address: impl Display) -> (u16, HeaderMap) {
+    let answer = reqwest::get(format!("http://{address}/")).await.unwrap();
+    let mut headers = answer.headers().clone();
+    headers.remove("date");
+    (answer.status().as_u16(), headers)
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -99,16 +95,21 @@ async fn c20_no_setting_of_rockets_changes_the_address_or_the_answers() {
     command.envs(ROCKETS_VARIABLES).current_dir(&folder);
     let with_settings = Serving::start(command);
     assert!(with_settings.address.ip().is_loopback());
-    assert_eq!(with_settings.home().await, plain.home().await);
+    assert_eq!(home(with_settings.address).await, home(plain.address).await);
     assert_eq!(with_settings.lines_before, plain.lines_before);
 }
 
 #[tokio::test]
 async fn a_server_whose_log_cannot_be_written_serves() {
-    let mut serving = Serving::start(program("127.0.0.1:0"));
-    drop(serving.log.take());
+    let port = free_port();
+    let address = format!("127.0.0.1:{port}");
+    let (_, closed) = std::io::pipe().unwrap();
+    let mut command = program(&address);
+    command.stderr(closed);
+    let mut serving = Program::start(command, EndsBy::Kill).unwrap();
+    serving.listens_at("127.0.0.1", port, LIMIT).await.unwrap();
     for _ in 0..3 {
-        assert_eq!(serving.home().await.0, 200);
+        assert_eq!(home(&address).await.0, 200);
     }
 }
 
@@ -116,11 +117,10 @@ async fn a_server_whose_log_cannot_be_written_serves() {
 fn a_taken_port_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = program(&address).output().unwrap();
-    let message = String::from_utf8(output.stderr).unwrap();
+    let output = output_within(program(&address), LIMIT).unwrap();
     let expected = format!("consumer-demo: {address} is taken");
-    assert!(message.contains(&expected), "{message}");
-    assert!(!output.status.success());
+    assert!(output.stderr.contains(&expected), "{}", output.stderr);
+    assert_ne!(output.code, Some(0));
 }
 
 /// In `tests/command_line/`, beside the files of authorities.

@@ -1,49 +1,52 @@
-//! A program that is started, awaited and ended, with the end of its output kept.
+//! A program that is started, awaited and ended, with the end of its output kept. Nothing
+//! here needs a runtime but what is `async`: a test without one starts programs as well.
 
-use std::io;
-use std::process::{ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod output;
+
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use rustix::process::{Pid, kill_process, kill_process_group};
 use tokio::net::TcpStream;
-use tokio::process::{Child, ChildStderr, ChildStdin, Command};
-use tokio::sync::Notify;
 
 use crate::time::{Stopwatch, pause};
 
-/// The time between two looks whether a program listens.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub use output::{Output, Printed};
+pub use rustix::process::Signal;
 
-/// The output that is kept, the latest.
-const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
+/// The time between two looks whether a program listens, or has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A running program. It is killed when this is dropped.
+/// A running program. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Program {
+    /// What it prints to standard output, if that is a pipe.
+    pub output: Output,
+    /// What it prints to standard error, if that is a pipe.
+    pub errors: Output,
     child: Child,
     /// Its standard input, if that is a pipe: it stays open until the end.
     input: Option<ChildStdin>,
-    /// Its standard error, if that is a pipe, until it is taken.
-    errors: Option<ChildStderr>,
-    group: Option<Pid>,
+    /// None once it was used.
+    ends_by: Option<EndsBy>,
     /// Ends the group should this process end without doing so.
     guard: Option<Child>,
-    output: Output,
-    /// The length of the output whose lines were returned.
-    read: usize,
 }
 
-/// The processes that end with a program.
+/// The means by which a program is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kills {
-    /// The process that was started.
-    Process,
-    /// Everything that it has started as well, also when this process is killed.
-    Group,
+pub enum EndsBy {
+    /// It is killed.
+    Kill,
+    /// It is killed with everything that it has started. Should this process be killed
+    /// before, the end of its input tells it, or else a guard kills all.
+    KillOfGroup,
+    /// Its standard input, a pipe, is closed, and it ends in its own time: it has more to
+    /// end than itself.
+    EndOfInput,
 }
 
 /// The reason for which a program does not listen.
@@ -55,170 +58,95 @@ pub enum NotListening {
     Late,
 }
 
-/// The end of what a program has printed, over its restarts.
-#[derive(Debug, Clone, Default)]
-pub struct Output(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    printed: Mutex<Printed>,
-    /// The streams that have not ended.
-    open: AtomicUsize,
-    /// Notified when something was printed, or a stream has ended.
-    grown: Notify,
-}
-
-/// The output of a program: its end, and the length of what came before.
-#[derive(Debug, Clone, Default)]
-pub struct Printed {
-    end: Vec<u8>,
-    /// The number of bytes before the end, which are not kept.
-    pub dropped: usize,
+/// A program that has ended.
+#[derive(Debug)]
+pub struct Completed {
+    /// Its exit status; none if it was killed.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
 }
 
 /// Runs `command` without input to its end, and kills it if that is not within `limit`.
 ///
 /// # Errors
 ///
-/// If it cannot be started.
-pub fn output_within(
-    mut command: std::process::Command,
-    limit: Duration,
-) -> io::Result<std::process::Output> {
+/// If it cannot be started, or writes what is no UTF-8.
+pub fn output_within(mut command: Command, limit: Duration) -> io::Result<Completed> {
     command.stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let program = command.spawn()?;
-    let id = Pid::from_child(&program);
-    let (in_time, over) = channel::<()>();
+    let child = command.spawn()?;
+    let _in_time = kill_after(limit, &child);
+    let output = child.wait_with_output()?;
+    let text = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
+    Ok(Completed {
+        code: output.status.code(),
+        stdout: text(output.stdout)?,
+        stderr: text(output.stderr)?,
+    })
+}
+
+/// Kills a program after `limit`, unless the return value is dropped before.
+fn kill_after(limit: Duration, child: &Child) -> Sender<()> {
+    let (in_time, over) = channel();
+    let id = Pid::from_child(child);
     std::thread::spawn(move || {
         if over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             let _ = kill_process(id, Signal::KILL);
         }
     });
-    let output = program.wait_with_output();
-    drop(in_time);
-    output
-}
-
-impl Printed {
-    /// The end, as text.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.end).into_owned()
-    }
-
-    /// The number of bytes that were printed.
-    pub fn total(&self) -> usize {
-        self.dropped + self.end.len()
-    }
-}
-
-impl Output {
-    fn add(&self, bytes: &[u8]) {
-        let mut kept = self.lock();
-        kept.end.extend_from_slice(bytes);
-        // By halves, so that little is moved.
-        if kept.end.len() > 2 * MAX_OUTPUT_BYTES {
-            let too_much = kept.end.len() - MAX_OUTPUT_BYTES;
-            kept.end.drain(..too_much);
-            kept.dropped += too_much;
-        }
-        self.0.grown.notify_waiters();
-    }
-
-    /// The line after the first `read` bytes, and its end; the rest, once nothing follows.
-    fn line_after(&self, read: usize, is_all: bool) -> Option<(String, usize)> {
-        let kept = self.lock();
-        let rest = kept.end.get(read.saturating_sub(kept.dropped)..)?;
-        let line = match rest.iter().position(|byte| *byte == b'\n') {
-            Some(end) => &rest[..=end],
-            None if is_all && !rest.is_empty() => rest,
-            None => return None,
-        };
-        let text = String::from_utf8_lossy(line).trim_end().to_owned();
-        Some((text, read.max(kept.dropped) + line.len()))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Printed> {
-        let printed = self.0.printed.lock();
-        printed.unwrap_or_else(PoisonError::into_inner)
-    }
+    in_time
 }
 
 impl Program {
-    /// Starts `command`, whose standard output is read if it is a pipe.
+    /// Starts `command`. Each of its streams that is a pipe is read.
     ///
     /// # Errors
     ///
     /// If it cannot be started.
-    pub fn start(command: Command, kills: Kills) -> io::Result<Self> {
-        Self::start_after(&Output::default(), command, kills)
+    pub fn start(command: Command, ends_by: EndsBy) -> io::Result<Self> {
+        Self::spawn(command, ends_by, Output::default(), Output::default())
     }
 
-    /// The same with the output of earlier programs before its own.
+    /// The same with both of its streams as one, after the output of an earlier program.
     ///
     /// # Errors
     ///
     /// If it cannot be started.
-    pub fn start_after(output: &Output, mut command: Command, kills: Kills) -> io::Result<Self> {
-        command.kill_on_drop(true);
-        if kills == Kills::Group {
+    pub fn start_after(output: &Output, command: Command, ends_by: EndsBy) -> io::Result<Self> {
+        let output = output.behind();
+        Self::spawn(command, ends_by, output.clone(), output)
+    }
+
+    fn spawn(
+        mut command: Command,
+        ends_by: EndsBy,
+        output: Output,
+        errors: Output,
+    ) -> io::Result<Self> {
+        if ends_by == EndsBy::KillOfGroup {
             command.process_group(0);
         }
         let mut child = command.spawn()?;
-        let id = child.id().filter(|_| kills == Kills::Group);
-        let group = id.and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        let read = output.lock().total();
-        keep(child.stdout.take(), output);
+        output.keep(child.stdout.take());
+        errors.keep(child.stderr.take());
+        let input = child.stdin.take();
+        let needs_guard = ends_by == EndsBy::KillOfGroup && input.is_none();
         Ok(Self {
-            input: child.stdin.take(),
-            errors: child.stderr.take(),
+            output,
+            errors,
+            guard: needs_guard.then(|| guard_of(&child).ok()).flatten(),
             child,
-            group,
-            guard: group.and_then(guard_of),
-            output: output.clone(),
-            read,
+            input,
+            ends_by: Some(ends_by),
         })
     }
 
-    /// Reads its standard error into its output.
-    pub fn keep_errors(&mut self) {
-        keep(self.errors.take(), &self.output);
-    }
-
-    /// Its standard error, if that is a pipe and was not taken or kept before.
-    pub fn take_errors(&mut self) -> Option<ChildStderr> {
-        self.errors.take()
-    }
-
-    /// The id of its process; none once it has ended.
-    pub fn id(&self) -> Option<u32> {
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
         self.child.id()
-    }
-
-    /// The latest output.
-    pub fn printed(&self) -> Printed {
-        self.output.lock().clone()
-    }
-
-    /// The output, for a program that follows this one.
-    pub fn output(&self) -> &Output {
-        &self.output
-    }
-
-    /// Waits for the next line of its output; none, if it has closed it.
-    pub async fn next_line(&mut self) -> Option<String> {
-        loop {
-            let grown = self.output.0.grown.notified();
-            let is_all = self.output.0.open.load(Ordering::SeqCst) == 0;
-            if let Some((line, end)) = self.output.line_after(self.read, is_all) {
-                self.read = end;
-                return Some(line);
-            }
-            if is_all {
-                return None;
-            }
-            grown.await;
-        }
     }
 
     /// Writes a line to its standard input, which must be a pipe.
@@ -226,10 +154,19 @@ impl Program {
     /// # Errors
     ///
     /// If it does not read.
-    pub async fn order(&mut self, line: &str) -> io::Result<()> {
+    pub fn order(&mut self, line: &str) -> io::Result<()> {
         let input = self.input.as_mut();
         let input = input.ok_or_else(|| io::Error::other("its standard input is no pipe"))?;
-        input.write_all(format!("{line}\n").as_bytes()).await
+        input.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    ///
+    /// If it has ended.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
 
     /// Waits until something listens at `port` of this machine.
@@ -245,7 +182,7 @@ impl Program {
     ) -> Result<(), NotListening> {
         let watch = Stopwatch::start();
         while watch.elapsed() < limit {
-            if let Ok(Some(status)) = self.child.try_wait() {
+            if let Ok(Some(status)) = self.status() {
                 // The last lines may still be in the pipe.
                 pause(LOOK_EVERY).await;
                 return Err(NotListening::Ended(status));
@@ -258,66 +195,106 @@ impl Program {
         Err(NotListening::Late)
     }
 
+    /// Its exit status, if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say.
+    pub fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
     /// Waits until it ends by itself.
     ///
     /// # Errors
     ///
     /// If the system does not say.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        loop {
+            if let Some(status) = self.status()? {
+                return Ok(status);
+            }
+            pause(LOOK_EVERY).await;
+        }
     }
 
-    /// Kills it, and waits for its end; a dead one stays dead.
-    pub async fn stop(&mut self) {
-        self.kill();
-        let _ = self.child.wait().await;
+    /// Waits until it ends by itself, and kills it if that is not within `limit`.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not say.
+    pub fn ended_within(&mut self, limit: Duration) -> io::Result<ExitStatus> {
+        let _in_time = kill_after(limit, &self.child);
+        self.child.wait()
+    }
+
+    /// Ends it, and waits for its end; a dead one stays dead.
+    pub fn stop(&mut self) {
+        self.end();
+        let _ = self.child.wait();
     }
 
     /// Once: the system may give the number of a group that has ended to another.
-    fn kill(&mut self) {
-        // Killed, it reads no end of its input.
-        self.guard.take();
-        if let Some(group) = self.group.take() {
-            let _ = kill_process_group(group, Signal::KILL);
+    fn end(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            // Killed, it reads no end of its input.
+            let _ = guard.kill();
+            let _ = guard.wait();
         }
-        let _ = self.child.start_kill();
+        match self.ends_by.take() {
+            Some(EndsBy::Kill) => drop(self.child.kill()),
+            Some(EndsBy::KillOfGroup) => {
+                let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            }
+            Some(EndsBy::EndOfInput) => drop(self.input.take()),
+            None => {}
+        }
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.kill();
+        let is_killed = self.ends_by != Some(EndsBy::EndOfInput);
+        self.end();
+        if is_killed {
+            let _ = self.child.wait();
+        }
     }
 }
 
-/// A process that waits for the end of this one, and then ends `group`: a program that
-/// outlives this one would keep its port.
-fn guard_of(group: Pid) -> Option<Child> {
-    let guard = Command::new("sh")
+/// The resident memory of a process, in KiB.
+///
+/// # Errors
+///
+/// If there is no such process, or the system does not say.
+pub fn resident_kib(process: u32) -> io::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    let number = number.ok_or_else(|| io::Error::other("a process has ended"))?;
+    number.parse().map_err(io::Error::other)
+}
+
+/// The number of files that a process has open.
+///
+/// # Errors
+///
+/// If there is no such process, or the system does not say.
+pub fn open_files(process: u32) -> io::Result<usize> {
+    Ok(std::fs::read_dir(format!("/proc/{process}/fd"))?.count())
+}
+
+/// A process that waits for the end of this one, and then ends the group of `leader`: a
+/// program that outlives this one would keep its port.
+fn guard_of(leader: &Child) -> io::Result<Child> {
+    Command::new("sh")
         .args(["-c", "read -r _; kill -KILL \"-$0\""])
-        .arg(group.as_raw_nonzero().to_string())
+        .arg(leader.id().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)
-        .kill_on_drop(true)
-        .spawn();
-    guard.ok()
-}
-
-/// Reads a stream into `output`, in the background, until it ends.
-fn keep(stream: Option<impl AsyncRead + Unpin + Send + 'static>, output: &Output) {
-    let Some(mut stream) = stream else { return };
-    let output = output.clone();
-    output.0.open.fetch_add(1, Ordering::SeqCst);
-    tokio::spawn(async move {
-        let mut chunk = [0; 4096];
-        while let Ok(length @ 1..) = stream.read(&mut chunk).await {
-            output.add(&chunk[..length]);
-        }
-        output.0.open.fetch_sub(1, Ordering::SeqCst);
-        output.0.grown.notify_waiters();
-    });
+        .spawn()
 }
 
 #[cfg(test)]
@@ -329,49 +306,67 @@ mod tests {
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::piped());
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     #[test]
-    fn of_a_long_output_the_end_is_kept() {
-        let output = Output::default();
-        output.add(&vec![b'x'; 2 * MAX_OUTPUT_BYTES]);
-        output.add(b"the last login");
-        let printed = output.lock();
-        assert!(printed.text().ends_with("the last login"));
-        assert_eq!(printed.text().len(), MAX_OUTPUT_BYTES);
-        assert_eq!(printed.total(), 2 * MAX_OUTPUT_BYTES + 14);
-    }
-
-    #[test]
     fn a_program_that_does_not_end_is_killed() {
-        let mut sleep = std::process::Command::new("sleep");
-        sleep.arg("60");
-        let output = output_within(sleep, Duration::from_millis(50)).unwrap();
-        assert_eq!(output.status.code(), None);
+        let limit = Duration::from_millis(50);
+        let output = output_within(shell("echo began; exec sleep 60"), limit).unwrap();
+        assert_eq!((output.code, &*output.stdout), (None, "began\n"));
+        let mut program = Program::start(shell("exec sleep 60"), EndsBy::Kill).unwrap();
+        assert_eq!(program.ended_within(limit).unwrap().code(), None);
     }
 
     #[tokio::test]
     async fn a_group_ends_when_this_process_is_killed() {
-        let mut program = Program::start(shell("sleep 60"), Kills::Group).unwrap();
+        let mut command = shell("sleep 60");
+        command.stdin(Stdio::null());
+        let mut program = Program::start(command, EndsBy::KillOfGroup).unwrap();
         // As the kernel closes it, when this process ends.
         program.guard.as_mut().unwrap().stdin.take();
         let ended = crate::time::within(LIMIT, program.ended()).await;
         assert!(ended.is_some(), "the program goes on");
     }
 
+    #[test]
+    fn a_program_with_more_to_end_does_so_at_the_end_of_its_input() {
+        let script = "read -r _ || echo told; sleep 0.1; echo ended";
+        let mut program = Program::start(shell(script), EndsBy::EndOfInput).unwrap();
+        program.stop();
+        assert_eq!(program.output.whole(LIMIT).unwrap(), "told\nended\n");
+    }
+
+    #[test]
+    fn what_is_found_is_in_complete_lines_and_the_failure_shows_them_all() {
+        let script = "echo one; printf tw; read -r _; echo o; echo three >&2";
+        let mut program = Program::start(shell(script), EndsBy::Kill).unwrap();
+        let line = |text: &str, line: &str| text.lines().any(|it| it == line).then_some(());
+        let (output, moment) = (program.output.clone(), Duration::from_millis(50));
+        assert_eq!(output.find(LIMIT, |text| line(text, "one")), Ok(()));
+        let early = output.find(moment, |text| line(text, "tw"));
+        assert_eq!(early, Err("one\ntw".to_owned()));
+        assert_eq!(output.whole(moment), Err("one\ntw".to_owned()));
+        program.order("on").unwrap();
+        assert_eq!(output.find(LIMIT, |text| line(text, "two")), Ok(()));
+        let never = output.find(LIMIT, |text| line(text, "three"));
+        assert_eq!(never, Err("one\ntwo\n".to_owned()));
+        assert_eq!(program.errors.whole(LIMIT).unwrap(), "three\n");
+    }
+
     #[tokio::test]
     async fn orders_are_answered_line_by_line_and_the_last_line_needs_no_end() {
         let echo = "read -r word; echo $word; printf rest";
-        let mut program = Program::start(shell(echo), Kills::Process).unwrap();
-        program.order("before").await.unwrap();
-        assert_eq!(program.next_line().await.as_deref(), Some("before"));
-        assert_eq!(program.next_line().await.as_deref(), Some("rest"));
-        assert_eq!(program.next_line().await, None);
-        let next = Program::start_after(program.output(), shell("echo after"), Kills::Group);
-        let mut next = next.unwrap();
-        assert_eq!(next.next_line().await.as_deref(), Some("after"));
-        assert_eq!(next.printed().text(), "before\nrestafter\n");
+        let mut program = Program::start(shell(echo), EndsBy::Kill).unwrap();
+        assert_eq!(program.output.line_within(Duration::ZERO), None);
+        program.order("before").unwrap();
+        assert_eq!(program.output.next_line().await.as_deref(), Some("before"));
+        assert_eq!(program.output.line_within(LIMIT).as_deref(), Some("rest"));
+        assert_eq!(program.output.next_line().await, None);
+        let after = shell("echo after >&2");
+        let mut next = Program::start_after(&program.output, after, EndsBy::Kill).unwrap();
+        assert_eq!(next.output.next_line().await.as_deref(), Some("after"));
+        assert_eq!(next.output.text(), "before\nrestafter\n");
     }
 }

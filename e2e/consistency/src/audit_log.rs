@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent::program::Output;
 use serde_json::Value;
 use testkit::leak_check::suspicious;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::ChildStderr;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -43,11 +42,10 @@ impl AuditLog {
     }
 
     /// Reads `log` to its end.
-    pub(crate) fn follow(&self, log: ChildStderr) -> JoinHandle<()> {
+    pub(crate) fn follow(&self, mut log: Output) -> JoinHandle<()> {
         let reader = self.clone();
         tokio::spawn(async move {
-            let mut lines = BufReader::new(log).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
+            while let Some(line) = log.next_line().await {
                 reader.read(&line);
             }
         })

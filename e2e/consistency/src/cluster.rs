@@ -4,7 +4,7 @@ pub(crate) mod replica;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
 use testkit::postgres::pair::{Pair, Replication};
 use testkit::postgres::{Durability, Server};
-use tokio::process::Command;
 
 use crate::RunError;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
@@ -140,7 +139,7 @@ impl Cluster {
         broker: usize,
         pause_at: Option<PauseAt>,
     ) -> Result<(), RunError> {
-        self.brokers[broker].process.stop().await;
+        self.brokers[broker].process.stop();
         self.brokers[broker] = self.replica(pause_at).await?;
         Ok(())
     }

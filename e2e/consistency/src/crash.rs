@@ -104,7 +104,7 @@ impl Run {
         let died_ns = self.recorder.now_ns();
         match (kill, &mut self.cluster.database) {
             (Kill::Database, Database::Server(server)) => server.kill()?,
-            _ => self.cluster.brokers[0].process.stop().await,
+            _ => self.cluster.brokers[0].process.stop(),
         }
         Ok((users.finish().await?, died_ns))
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agent::program::{open_files, resident_kib};
 use serde::Serialize;
 
 use crate::RunError;
@@ -33,14 +34,13 @@ impl Resources {
     /// Measures these processes and the database in `folder`.
     pub(crate) fn of(processes: Vec<u32>, folder: &Path) -> Result<Self, RunError> {
         let mut resources = Self {
-            own_kib: resident_kib(Path::new("/proc/self"))?,
+            own_kib: resident_kib(std::process::id())?,
             database_bytes: database_bytes(folder)?,
             ..Self::default()
         };
         for process in processes {
-            let process = Path::new("/proc").join(process.to_string());
-            resources.broker_kib += resident_kib(&process)?;
-            resources.descriptors += std::fs::read_dir(process.join("fd"))?.count() as u64;
+            resources.broker_kib += resident_kib(process)?;
+            resources.descriptors += open_files(process)? as u64;
         }
         Ok(resources)
     }
@@ -90,13 +90,6 @@ impl std::fmt::Display for Resources {
             mib(self.own_kib),
         )
     }
-}
-
-fn resident_kib(process: &Path) -> Result<u64, RunError> {
-    let status = std::fs::read_to_string(process.join("status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number.ok_or("a process has resident memory")?.parse()?)
 }
 
 fn database_bytes(folder: &Path) -> Result<u64, RunError> {

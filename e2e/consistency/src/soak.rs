@@ -132,7 +132,7 @@ impl Soak {
         let cluster = Cluster::start(plan.engine, brokers, Logging::On).await?;
         let proxies = nemesis::Proxies::start(&cluster)?;
         let context = Arc::new(Context::new(&cluster, proxies.urls())?);
-        let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0))?;
+        let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0));
         progress(&format!(
             "{} users, {} on {}",
             plan.users,

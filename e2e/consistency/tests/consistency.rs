@@ -1,10 +1,10 @@
 //! Single use under races, crashes and a soak: `consistency` on fewer histories, kills
 //! and logins than its long runs. Brokers are processes of their own.
 
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
-use agent::program::output_within;
+use agent::program::{Completed, output_within};
 use serde_json::Value;
 
 /// No run in this suite takes this long, even on a busy machine.
@@ -21,14 +21,16 @@ fn assert_passes(what: &str, at_least: u64, engine: &str) {
 /// The output of `consistency` with these arguments, which succeeds.
 #[track_caller]
 fn report_of(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    let report = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{report}{errors}");
-    report
+    let Completed {
+        code,
+        stdout,
+        stderr,
+    } = run(arguments);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    stdout
 }
 
-fn run(arguments: &[&str]) -> Output {
+fn run(arguments: &[&str]) -> Completed {
     let mut program = Command::new(env!("CARGO_BIN_EXE_consistency"));
     program.args(arguments);
     output_within(program, TIMEOUT).expect("the program under test starts")
@@ -150,9 +152,8 @@ fn a_flag_that_is_wrong_is_named() {
         ("crashes 1 --failover", 1, "add --engine postgres"),
     ] {
         let output = run(&arguments.split(' ').collect::<Vec<_>>());
-        assert_eq!(output.status.code(), Some(status), "{arguments}");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains(named), "{errors}");
+        assert_eq!(output.code, Some(status), "{arguments}");
+        assert!(output.stderr.contains(named), "{}", output.stderr);
     }
     assert!(report_of(&["soak", "--help"]).contains("--logins-per-restart"));
 }

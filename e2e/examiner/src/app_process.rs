@@ -2,11 +2,10 @@
 //! its output kept, and its whole process group ended at the end.
 
 use std::io;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::program::{Kills, NotListening, Output, Program};
-use tokio::process::Command;
+use agent::program::{EndsBy, NotListening, Output, Program};
 
 pub(crate) use agent::program::Printed;
 
@@ -35,13 +34,13 @@ impl AppProcess {
     /// # Errors
     ///
     /// If the program cannot be started.
-    pub(crate) async fn restart(
+    pub(crate) fn restart(
         &mut self,
         command: &[String],
         environment: &[(String, String)],
     ) -> Result<(), String> {
-        self.stop().await;
-        *self = Self::start_after(self.0.output(), command, environment)?;
+        self.stop();
+        *self = Self::start_after(&self.0.output, command, environment)?;
         Ok(())
     }
 
@@ -60,9 +59,8 @@ impl AppProcess {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let started = Program::start_after(output, command, Kills::Group);
-        let mut started = started.map_err(|error| cannot_start(program, &error))?;
-        started.keep_errors();
+        let started = Program::start_after(output, command, EndsBy::KillOfGroup);
+        let started = started.map_err(|error| cannot_start(program, &error))?;
         Ok(Self(started))
     }
 
@@ -102,12 +100,12 @@ impl AppProcess {
 
     /// The latest output of the app, also of the runs before this one.
     pub(crate) fn output(&self) -> Printed {
-        self.0.printed()
+        self.0.output.printed()
     }
 
     /// Ends the app and everything that it has started, and waits for its end.
-    pub(crate) async fn stop(&mut self) {
-        self.0.stop().await;
+    pub(crate) fn stop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -89,7 +89,7 @@ impl Chromium {
         let _ = self.0.turn.acquire().await;
         self.0.turn.close();
         if let Some(Ok(driver)) = self.0.driver.get() {
-            driver.stop().await;
+            driver.stop();
         }
     }
 }
@@ -100,7 +100,6 @@ mod tests {
     use crate::browser::Visit;
     use crate::foreign_site::ForeignSite;
     use crate::verdict::Verdict;
-    use rustix::process::Pid;
     use url::Url;
 
     #[tokio::test(flavor = "multi_thread")]
@@ -175,7 +174,7 @@ mod tests {
     }
 
     /// Waits until so many processes of a group are left.
-    async fn ends_to(group: Pid, left: usize) {
+    async fn ends_to(group: u32, left: usize) {
         // A process that has ended may wait to be collected by init.
         let watch = crate::time::Stopwatch::start();
         while processes_of(group) > left {
@@ -185,8 +184,8 @@ mod tests {
     }
 
     /// The number of processes of a group.
-    fn processes_of(group: Pid) -> usize {
-        let group = group.as_raw_nonzero().to_string();
+    fn processes_of(group: u32) -> usize {
+        let group = group.to_string();
         let is_of_group = |stat: &String| {
             // After the name, which is in brackets: the state, the parent, the group.
             let (_, fields) = stat.rsplit_once(')').unwrap();

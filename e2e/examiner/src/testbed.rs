@@ -271,7 +271,7 @@ impl Testbed {
     /// Ends the app, if the examiner has started it.
     pub(crate) async fn stop(&self) {
         if let Some(launched) = &self.launched {
-            launched.process.lock().await.stop().await;
+            launched.process.lock().await.stop();
         }
     }
 }
@@ -296,7 +296,7 @@ impl Launched {
         let watch = Stopwatch::start();
         loop {
             let restarted = process.restart(&self.command, &self.environment);
-            restarted.await.map_err(Stop::not_testable)?;
+            restarted.map_err(Stop::not_testable)?;
             let listens = process.listens_at(host, port).await;
             // The port may still be taken by the connections of the one before.
             if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {

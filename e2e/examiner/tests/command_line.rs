@@ -4,12 +4,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
+use agent::program::{Completed, output_within};
 use tempfile::TempDir;
 use testkit::server::free_port;
+
+/// No run takes this long, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What needs no app is in `tests/command_line/`, one file a case.
 #[test]
@@ -222,16 +227,21 @@ impl Examine {
 
     fn run(&self) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_examine"));
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
-        command.args(&self.arguments);
+        command
+            .current_dir(self.folder.path())
+            .args(&self.arguments);
         if !self.command.is_empty() {
             command.arg("--").args(&self.command);
         }
-        let output = command.output().unwrap();
+        let Completed {
+            code: status,
+            stdout,
+            stderr,
+        } = output_within(command, LIMIT).unwrap();
         Run {
-            status: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            status,
+            stdout,
+            stderr,
         }
     }
 }

@@ -2,21 +2,17 @@
 //! same code.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::Duration;
+
+use agent::program::{Completed, output_within};
 
 const COMMANDS: [&str; 4] = ["up", "broker", "consumer", "conformance"];
 
-fn signin_kit(arguments: &[&str]) -> Output {
+fn signin_kit(arguments: &[&str]) -> Completed {
     let mut command = Command::new(env!("CARGO_BIN_EXE_signin-kit"));
-    command
-        .args(arguments)
-        .env_clear()
-        .output()
-        .expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("it writes text")
+    command.args(arguments).env_clear();
+    output_within(command, Duration::from_secs(60)).expect("the program starts")
 }
 
 #[test]
@@ -24,10 +20,10 @@ fn a_commands_help_is_for_the_name_that_was_typed() {
     for command in COMMANDS {
         let output = signin_kit(&[command, "--help"]);
         let usage = format!("\nUsage: signin-kit {command} ");
-        assert!(text(&output.stdout).contains(&usage), "{command}");
+        assert!(output.stdout.contains(&usage), "{command}");
     }
     let conformance = signin_kit(&["conformance", "--help"]);
-    let examples = text(&conformance.stdout).split("Examples:").nth(1).unwrap();
+    let examples = conformance.stdout.split("Examples:").nth(1).unwrap();
     let commands = examples.lines().filter(|line| line.contains("http"));
     for line in commands {
         assert!(line.starts_with("  signin-kit conformance http"), "{line}");
@@ -38,7 +34,7 @@ fn a_commands_help_is_for_the_name_that_was_typed() {
 fn the_version_is_the_kits() {
     let output = signin_kit(&["--version"]);
     let expected = concat!("signin-kit ", env!("CARGO_PKG_VERSION"), "\n");
-    assert_eq!(text(&output.stdout), expected);
+    assert_eq!(output.stdout, expected);
 }
 
 #[test]

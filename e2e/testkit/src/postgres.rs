@@ -1,16 +1,18 @@
 //! A throwaway PostgreSQL server: its cluster is in a temporary folder, it listens at a
 //! unix socket, and it ends with the process that started it. [`pair`] has two of them,
-//! a primary and its standby; [`bouncer`] puts a pooler in front of one.
+//! a primary and its standby; a [`Bouncer`] is a pooler in front of one.
 //!
 //! Needs PostgreSQL's programs (Debian's package `postgresql`). It may be started by
 //! root, and runs as another user then: PostgreSQL refuses root.
 
-pub mod bouncer;
 pub mod pair;
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use agent::program::{EndsBy, Program};
 
 use crate::server::free_port;
 
@@ -35,10 +37,20 @@ const DEFAULT_PORT: u16 = 5432;
 pub struct Server {
     folder: String,
     port: u16,
-    commands: ChildStdin,
-    replies: BufReader<ChildStdout>,
-    _process: Child,
+    supervisor: Program,
 }
+
+/// A pgbouncer in front of a server, in transaction mode: a connection of it is lent for
+/// one transaction. It ends with the process that started it. Needs Debian's package
+/// `pgbouncer`.
+#[derive(Debug)]
+pub struct Bouncer {
+    folder: String,
+    _supervisor: Program,
+}
+
+/// The time in which a supervisor follows an order, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(300);
 
 impl Server {
     /// Makes a cluster and serves it.
@@ -92,25 +104,18 @@ impl Server {
             Durability::Durable => "on",
             Durability::Relaxed => "off",
         };
-        let mut process = Command::new("sh")
+        let mut shell = Command::new("sh");
+        shell
             .args(["-c", include_str!("postgres/serve.sh"), "serve.sh"])
             .args([fsync, PASSWORD_GROUP, primary])
             .args(settings.iter().flat_map(|setting| ["-c", *setting]))
-            .env("PGPORT", port.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let commands = process.stdin.take().expect("it is piped");
-        let replies = BufReader::new(process.stdout.take().expect("it is piped"));
-        let mut server = Self {
-            folder: String::new(),
+            .env("PGPORT", port.to_string());
+        let mut supervisor = supervise(shell)?;
+        Ok(Self {
+            folder: read_reply(&mut supervisor, "up", "PostgreSQL")?,
             port,
-            commands,
-            replies,
-            _process: process,
-        };
-        server.folder = server.read_reply("up")?;
-        Ok(server)
+            supervisor,
+        })
     }
 
     /// The URL of one of its databases, `postgres` or one made since.
@@ -212,29 +217,55 @@ impl Server {
 
     /// Gives an order, and returns what follows the reply to it.
     fn order(&mut self, order: &str, reply: &str) -> io::Result<String> {
-        self.commands.write_all(format!("{order}\n").as_bytes())?;
-        self.read_reply(reply)
-    }
-
-    fn read_reply(&mut self, expected: &str) -> io::Result<String> {
-        let line = self.read_line()?;
-        match line.split_once(' ').unwrap_or((&line, "")) {
-            (reply, rest) if reply == expected => Ok(rest.to_owned()),
-            _ => Err(unexpected(&line)),
-        }
-    }
-
-    fn read_line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        self.replies.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
+        self.supervisor.order(order)?;
+        read_reply(&mut self.supervisor, reply, "PostgreSQL")
     }
 }
 
-fn unexpected(said: &str) -> io::Error {
-    io::Error::other(if said.is_empty() {
-        "PostgreSQL does not start; is Debian's package `postgresql` installed?".to_owned()
-    } else {
-        format!("PostgreSQL's supervisor printed {said:?}")
-    })
+impl Bouncer {
+    /// Starts one in front of `server`, with these lines in its configuration.
+    ///
+    /// # Errors
+    ///
+    /// If it is not installed, or does not start; the reason is on standard error.
+    pub fn start(server: &Server, settings: &[&str]) -> io::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", include_str!("postgres/bouncer.sh"), "bouncer.sh"])
+            .arg(server.socket())
+            .args(settings);
+        let mut supervisor = supervise(shell)?;
+        Ok(Self {
+            folder: read_reply(&mut supervisor, "up", "pgbouncer")?,
+            _supervisor: supervisor,
+        })
+    }
+
+    /// The URL of one of the server's databases.
+    pub fn url(&self, database: &str) -> String {
+        let folder = self.folder.replace('/', "%2F");
+        format!("postgres://broker@{folder}:6432/{database}")
+    }
+}
+
+/// Starts a shell that ends what it serves, and then itself, with its input.
+fn supervise(mut shell: Command) -> io::Result<Program> {
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Program::start(shell, EndsBy::EndOfInput)
+}
+
+/// What follows the reply of the supervisor of `program`.
+fn read_reply(supervisor: &mut Program, expected: &str, program: &str) -> io::Result<String> {
+    let Some(line) = supervisor.output.line_within(LIMIT) else {
+        let package = program.to_lowercase();
+        return Err(io::Error::other(format!(
+            "{program} does not start; is Debian's package `{package}` installed?"
+        )));
+    };
+    match line.split_once(' ').unwrap_or((&line, "")) {
+        (reply, rest) if reply == expected => Ok(rest.to_owned()),
+        _ => Err(io::Error::other(format!(
+            "{program}'s supervisor printed {line:?}"
+        ))),
+    }
 }

@@ -8,13 +8,17 @@
 
 mod program;
 
+use std::process::Command;
+use std::time::Duration;
+
+use agent::program::output_within;
 use mock_upstream::{Misbehaviour, Next};
 use serde_json::Value;
 use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
 use testkit::browser::Browser;
 use testkit::response::REFUSED;
-use tokio::process::Command;
+use tokio::task::spawn_blocking;
 
 use crate::program::{Language, MAX_SESSIONS, RunningBackend};
 
@@ -186,17 +190,21 @@ fn line<'a>(flow: &'a str, text: &str) -> &'a str {
     flow.lines().find(|line| line.contains(text)).expect(text)
 }
 
+/// Longer than the lines take.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Runs the lines in a shell, as a reader would, and returns what they print.
 async fn run(lines: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut shell = Command::new("bash");
-    let shell = shell.args(["-euo", "pipefail", "-c", lines]);
-    let output = shell.current_dir(folder.path()).output().await.unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
+    shell.args(["-euo", "pipefail", "-c", lines]);
+    shell.current_dir(folder.path());
+    let output = spawn_blocking(|| output_within(shell, LIMIT)).await;
+    let output = output.unwrap().unwrap();
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "they leave files behind: {left:?}");
-    String::from_utf8(output.stdout).unwrap()
+    output.stdout
 }
 
 /// The output of a call: its answer, and its status after that.

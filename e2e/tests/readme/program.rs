@@ -1,15 +1,14 @@
 //! A backend of the README as a process, in front of a stack of its own.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::control::Control;
-use agent::program::{Kills, Program};
+use agent::program::{EndsBy, Program};
 use stack::{Stack, StackSettings};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::server::free_port;
-use tokio::process::Command;
 
 /// The language of a backend.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +78,7 @@ impl RunningBackend {
             .env("MAX_SESSIONS", MAX_SESSIONS.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut process = Program::start(command, Kills::Process).unwrap_or_else(|error| {
+        let mut process = Program::start(command, EndsBy::Kill).unwrap_or_else(|error| {
             panic!("{language:?}: `just test-examples` prepares it: {error}")
         });
         let listens = process.listens_at("localhost", port, START_TIMEOUT).await;

@@ -14,8 +14,7 @@ use broker::store::fail_points::FailPoints;
 use broker::store::{Store, StoreUrl};
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rocket::futures::future::join_all;
-use testkit::postgres::bouncer::Bouncer;
-use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
+use testkit::postgres::{Bouncer, Durability, PASSWORD_GROUP, Server};
 use tokio_postgres::{Client, NoTls};
 
 use super::sqlite::{assert_every_step_is_stored, take_every_step};

@@ -1,14 +1,14 @@
 //! The program `conformance`, by its command line.
 
-use std::fmt::Write as _;
-use std::process::{Output, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use agent::program::{Completed, EndsBy, Program, output_within};
 use conformance::Requirement;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 use stack::{Stack, StackSettings};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::Command;
+use tokio::task::spawn_blocking;
 
 use super::flaws::flaw_of;
 use super::proxy::{self, ProxiedResponse};
@@ -16,19 +16,24 @@ use super::snapshots;
 use super::test_broker::{CALLBACK, CLIENT_ID, NO_SERVER, SECRET, TestBroker};
 use testkit::browser::Browser;
 
+/// No run takes this long, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(300);
+
 /// The command, with the environment of the test alone.
 fn conformance(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
-    command
-        .args(arguments)
-        .env_clear()
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
+    command.args(arguments).env_clear();
     command
 }
 
-async fn run(arguments: &[&str]) -> Output {
-    conformance(arguments).output().await.expect("it runs")
+async fn run(arguments: &[&str]) -> Completed {
+    completed(conformance(arguments)).await
+}
+
+/// Beside this thread, in whose runtime what it tests is served.
+async fn completed(command: Command) -> Completed {
+    let output = spawn_blocking(|| output_within(command, LIMIT)).await;
+    output.expect("it ends").expect("it runs")
 }
 
 /// The command with the credentials of a project.
@@ -41,22 +46,20 @@ fn as_project(arguments: &[&str]) -> Command {
     command
 }
 
-async fn run_as_project(arguments: &[&str]) -> Output {
-    as_project(arguments).output().await.expect("it runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+async fn run_as_project(arguments: &[&str]) -> Completed {
+    completed(as_project(arguments)).await
 }
 
 /// A command line with what it wrote and its exit status.
-fn transcript(arguments: &[&str], output: &Output) -> String {
-    let mut text = format!("$ conformance {}\n", arguments.join(" "));
-    for bytes in [&output.stdout, &output.stderr] {
-        text.push_str(&String::from_utf8_lossy(bytes));
-    }
-    let _ = writeln!(text, "? {}\n", output.status.code().expect("it ended"));
-    text
+fn transcript(arguments: &[&str], output: &Completed) -> String {
+    let arguments = arguments.join(" ");
+    let Completed {
+        code,
+        stdout,
+        stderr,
+    } = output;
+    let code = code.expect("it ended");
+    format!("$ conformance {arguments}\n{stdout}{stderr}? {code}\n\n")
 }
 
 #[tokio::test]
@@ -84,7 +87,7 @@ async fn wrong_usage_and_a_server_that_cannot_be_tested_are_one_line_and_status_
     }
     let mut without_callback = conformance(&[at, "--client-id", "a"]);
     without_callback.env("CONFORMANCE_CLIENT_SECRET", SECRET);
-    let output = without_callback.output().await.expect("it runs");
+    let output = completed(without_callback).await;
     approved.push_str(&transcript(&["a project, no --callback"], &output));
 
     let broker = TestBroker::compliant().await;
@@ -94,7 +97,7 @@ async fn wrong_usage_and_a_server_that_cannot_be_tested_are_one_line_and_status_
     }
     let mut stranger = as_project(&[&broker.base_url]);
     stranger.env("CONFORMANCE_CLIENT_SECRET", "another secret altogether");
-    let output = stranger.output().await.expect("it runs");
+    let output = completed(stranger).await;
     approved.push_str(&transcript(&["with another secret"], &output));
     snapshots().bind(|| insta::assert_snapshot!("usage", approved));
 }
@@ -110,8 +113,8 @@ async fn a_stack_is_tested_with_nothing_but_its_control_address() {
     let urls = stack.urls();
     for _ in 0..2 {
         let output = run(&[&urls.broker, "--control", &urls.control, "--json"]).await;
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        let report: Value = serde_json::from_str(&output.stdout).expect("JSON");
         let counts = &report["counts"];
         assert_eq!(
             counts["PASS"],
@@ -139,8 +142,8 @@ async fn a_report_shows_what_is_broken_and_what_was_not_tested_and_is_status_1()
     let junit = folder.path().join("junit.xml");
     let junit_flag = format!("--junit={}", junit.display());
     let output = run_as_project(&[&broker.base_url, &junit_flag]).await;
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    snapshots().bind(|| insta::assert_snapshot!("report", text(&output.stdout)));
+    assert_eq!(output.code, Some(1), "{}", output.stderr);
+    snapshots().bind(|| insta::assert_snapshot!("report", output.stdout));
     let xml = std::fs::read_to_string(junit).expect("a file");
     // The start, and the cases that did not pass.
     let cases = xml.split_inclusive("</testcase>\n").enumerate();
@@ -162,29 +165,19 @@ async fn a_user_is_asked_to_open_addresses_and_to_paste_the_callback() {
         "person",
         "--json",
     ]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    let mut answers = child.stdin.take().expect("it is piped");
-    let mut questions = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-    tokio::spawn(async move {
-        while let Ok(Some(line)) = questions.next_line().await {
-            if let Some(url) = line.strip_prefix("  http") {
-                let end = Browser::new().follow(&format!("http{url}")).await;
-                let line = format!("{}\n", end.url);
-                answers
-                    .write_all(line.as_bytes())
-                    .await
-                    .expect("it listens");
-            }
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.stderr(Stdio::piped());
+    let mut program = Program::start(command, EndsBy::Kill).expect("it runs");
+    while let Some(line) = program.errors.next_line().await {
+        if let Some(url) = line.strip_prefix("  http") {
+            let end = Browser::new().follow(&format!("http{url}")).await;
+            program.order(&end.url).expect("it listens");
         }
-    });
-    let output = child.wait_with_output().await.expect("it ends");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(output.status.code(), Some(0), "{report:#}");
+    }
+    let report = program.output.whole(LIMIT).expect("it ends");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let status = program.ended().await.expect("it ends");
+    assert_eq!(status.code(), Some(0), "{report:#}");
     let skipped = &report["counts"]["SKIPPED"];
     // No second callback, no second project and thus no callback of its own.
     assert_eq!(*skipped, 4, "{report:#}");
@@ -194,8 +187,8 @@ async fn a_user_is_asked_to_open_addresses_and_to_paste_the_callback() {
 async fn a_user_who_cannot_be_asked_is_a_harness_error_and_no_failure() {
     let broker = TestBroker::compliant().await;
     let output = run_as_project(&[&broker.base_url, "--browser", "person"]).await;
-    assert_eq!(output.status.code(), Some(2));
-    let table = text(&output.stdout);
+    assert_eq!(output.code, Some(2));
+    let table = output.stdout;
     assert!(
         table.contains("Harness error: no user can be asked"),
         "{table}"

@@ -6,12 +6,12 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agent::program::{Kills, Program};
+use agent::program::{EndsBy, Output, Program};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::store::fail_points::{FailPoint, FailPoints};
@@ -20,7 +20,6 @@ use clap::Args;
 use rocket::Shutdown;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
-use tokio::process::Command;
 
 use crate::RunError;
 
@@ -46,16 +45,21 @@ impl Replica {
     /// Starts a broker; its log is its process' standard error, if that is piped.
     pub(super) async fn start(mut command: Command) -> Result<Self, RunError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = Program::start(command, Kills::Process)?;
-        let url = process.next_line().await;
+        let mut process = Program::start(command, EndsBy::Kill)?;
+        let url = process.output.next_line().await;
         let url = url.ok_or("a broker did not start")?;
         Ok(Self { url, process })
     }
 
+    /// Its log, from the beginning.
+    pub(crate) fn log(&self) -> Output {
+        self.process.errors.clone()
+    }
+
     pub(super) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
         let order = format!("{ADVANCE} {}", by.as_millis());
-        self.process.order(&order).await?;
-        match self.process.next_line().await.as_deref() {
+        self.process.order(&order)?;
+        match self.process.output.next_line().await.as_deref() {
             Some(MOVED) => Ok(()),
             other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
         }
@@ -63,7 +67,7 @@ impl Replica {
 
     /// Lets open requests finish, and waits until it has ended.
     pub(crate) async fn stop(&mut self) -> Result<(), RunError> {
-        self.process.order(STOP).await?;
+        self.process.order(STOP)?;
         let status = self.process.ended().await?;
         match status.success() {
             true => Ok(()),
@@ -73,7 +77,7 @@ impl Replica {
 
     /// Waits until it writes one more line, which it does when it pauses.
     pub(crate) async fn wait_until_paused(&mut self) -> Result<(), RunError> {
-        let line = self.process.next_line().await;
+        let line = self.process.output.next_line().await;
         line.map(drop)
             .ok_or_else(|| "a broker ended by itself".into())
     }

@@ -70,21 +70,21 @@ impl Proxies {
 impl Nemesis {
     pub(super) fn new(
         context: Arc<Context>,
-        mut cluster: Cluster,
+        cluster: Cluster,
         proxies: Proxies,
         random: Random,
-    ) -> Result<Self, RunError> {
-        let brokers = 0..cluster.brokers.len();
-        let readers = brokers.map(|broker| follow_log(&context, &mut cluster, broker));
-        let readers = readers.collect::<Result<_, _>>()?;
+    ) -> Self {
+        let brokers = cluster.brokers.iter();
+        let readers = brokers.map(|broker| context.audit_log.follow(broker.log()));
+        let readers = readers.collect();
         tokio::spawn(count_faults(context.clone(), proxies.state.clone()));
-        Ok(Self {
+        Self {
             context,
             cluster,
             proxies,
             readers,
             random,
-        })
+        }
     }
 
     /// Strikes until the run is over. Brokers are restarted, once in so many logins,
@@ -167,7 +167,7 @@ impl Nemesis {
         self.context.endpoints[broker].change();
         if self.random.one_in(2) {
             self.context.statistics().killed += 1;
-            self.cluster.brokers[broker].process.stop().await;
+            self.cluster.brokers[broker].process.stop();
         } else {
             self.context.statistics().stopped += 1;
             self.cluster.brokers[broker].stop().await?;
@@ -178,7 +178,8 @@ impl Nemesis {
         let (address, process) = self.cluster.addresses()?[broker];
         self.proxies.proxies[broker].retarget(address);
         self.context.replace_broker(broker, address, process);
-        self.readers[broker] = follow_log(&self.context, &mut self.cluster, broker)?;
+        let log = self.cluster.brokers[broker].log();
+        self.readers[broker] = self.context.audit_log.follow(log);
         self.context.endpoints[broker].change();
         Ok(())
     }
@@ -204,21 +205,10 @@ impl Cluster {
         for broker in &self.brokers {
             let address = broker.url.strip_prefix("http://");
             let address = address.ok_or("a broker writes its address")?.parse()?;
-            let process = broker.process.id().ok_or("a broker has ended by itself")?;
-            addresses.push((address, process));
+            addresses.push((address, broker.process.id()));
         }
         Ok(addresses)
     }
-}
-
-/// Reads the log of a broker that was just started.
-fn follow_log(
-    context: &Context,
-    cluster: &mut Cluster,
-    broker: usize,
-) -> Result<JoinHandle<()>, RunError> {
-    let log = cluster.brokers[broker].process.take_errors();
-    Ok(context.audit_log.follow(log.ok_or("a broker has a log")?))
 }
 
 async fn count_faults(context: Arc<Context>, state: Arc<ProxyState>) {

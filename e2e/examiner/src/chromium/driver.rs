@@ -1,14 +1,13 @@
 //! ChromeDriver as a process of the examiner, and the browsers that it starts.
 
-use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use agent::program::{EndsBy, Program};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities as _;
 use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel, WebDriver};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
 use url::Url;
 
 /// ChromeDriver takes any free port of `[::1]` and then the same one of `127.0.0.1`; it
@@ -87,16 +86,14 @@ pub struct ChromeDriver {
     url: String,
     is_shown: bool,
     browser: Option<String>,
-    process: Option<DriverProcess>,
+    process: Mutex<Option<DriverProcess>>,
 }
 
+/// Dropped in this order.
 struct DriverProcess {
-    /// The driver ends when its standard input does.
-    child: tokio::sync::Mutex<Child>,
-    /// Taken at its end: its number may then belong to another group.
-    group: Mutex<Option<Pid>>,
+    program: Program,
     /// The profiles, and whatever else Chromium leaves in a temporary folder.
-    folder: Mutex<Option<TempDir>>,
+    folder: TempDir,
 }
 
 impl ChromeDriver {
@@ -115,7 +112,7 @@ impl ChromeDriver {
                     url: url.as_str().trim_end_matches('/').to_owned(),
                     is_shown: false,
                     browser: None,
-                    process: None,
+                    process: Mutex::default(),
                 });
             }
             ChromiumSettings::Hidden | ChromiumSettings::Shown => {}
@@ -143,27 +140,18 @@ impl ChromeDriver {
         let folder = tempfile::Builder::new().prefix("examine-").tempdir();
         let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
         let shells = HEADLESS_SHELLS.into_iter().filter(|_| !is_shown);
-        let mut child = Command::new("sh")
+        let mut shell = Command::new("sh");
+        shell
             .args(["-c", UNTIL_WE_END, "sh"])
             .args(shells.chain(BROWSERS))
             .env("TMPDIR", folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| format!("no shell: {error}"))?;
-        let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        let output = child.stdout.take().ok_or("no standard output")?;
-        let process = DriverProcess {
-            child: tokio::sync::Mutex::new(child),
-            group: Mutex::new(group),
-            folder: Mutex::new(Some(folder)),
-        };
-        let mut lines = BufReader::new(output).lines();
+            .stderr(Stdio::null());
+        let program = Program::start(shell, EndsBy::KillOfGroup);
+        let mut program = program.map_err(|error| format!("no shell: {error}"))?;
         let (mut printed, mut browser) = (String::new(), None);
-        while let Ok(Some(line)) = lines.next_line().await {
+        while let Some(line) = program.output.next_line().await {
             if let Some(path) = line.strip_prefix("browser: ") {
                 browser = Some(path.to_owned());
             } else if let Some((_, port)) = line.split_once("successfully on port ") {
@@ -171,7 +159,7 @@ impl ChromeDriver {
                     url: format!("http://127.0.0.1:{}", port.trim_end_matches('.')),
                     is_shown,
                     browser,
-                    process: Some(process),
+                    process: Mutex::new(Some(DriverProcess { program, folder })),
                 });
             } else {
                 printed.push_str(&line);
@@ -232,45 +220,29 @@ impl ChromeDriver {
         Ok(chromium)
     }
 
-    pub(super) async fn stop(&self) {
-        if let Some(process) = &self.process {
-            process.kill();
-            let _ = process.child.lock().await.wait().await;
-            process.remove_folder();
+    pub(super) fn stop(&self) {
+        if let Some(DriverProcess {
+            mut program,
+            folder,
+        }) = self.process().take()
+        {
+            program.stop();
+            // Chromium writes to it as long as it runs.
+            drop(folder);
         }
+    }
+
+    fn process(&self) -> MutexGuard<'_, Option<DriverProcess>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 impl ChromeDriver {
     /// The folder and the process group of a driver that runs.
-    pub(super) fn traces(&self) -> (std::path::PathBuf, Pid) {
-        let process = self.process.as_ref().unwrap();
-        let folder = process.folder.lock().unwrap();
-        let folder = folder.as_ref().unwrap().path().to_owned();
-        (folder, process.group.lock().unwrap().unwrap())
-    }
-}
-
-impl DriverProcess {
-    fn kill(&self) {
-        if let Some(group) = take(&self.group) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-
-    fn remove_folder(&self) {
-        drop(take(&self.folder));
-    }
-}
-
-fn take<T>(cell: &Mutex<Option<T>>) -> Option<T> {
-    cell.lock().unwrap_or_else(PoisonError::into_inner).take()
-}
-
-impl Drop for DriverProcess {
-    fn drop(&mut self) {
-        self.kill();
-        self.remove_folder();
+    pub(super) fn traces(&self) -> (std::path::PathBuf, u32) {
+        let process = self.process();
+        let process = process.as_ref().unwrap();
+        (process.folder.path().to_owned(), process.program.id())
     }
 }

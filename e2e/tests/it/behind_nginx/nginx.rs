@@ -2,11 +2,12 @@
 //! folder; a stub for a broker, which records nginx's requests and sends a fixed response;
 //! and brokers off loopback, and the nginx in front of them.
 
-use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use agent::program::{EndsBy, Program};
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use broker::store::fail_points::FailPoints;
@@ -42,6 +43,9 @@ pub(crate) const NAME: &str = "signin.example";
 const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 80);
 const AND_HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 81);
 
+/// The time in which it starts.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// The listeners that reserve its two ports.
 pub(crate) struct Ports {
     https: TcpListener,
@@ -76,9 +80,7 @@ pub(crate) struct Nginx {
     https: SocketAddr,
     http: SocketAddr,
     certificate: CertificateDer<'static>,
-    /// It serves as long as this is open.
-    life: Option<ChildStdin>,
-    keeper: Child,
+    keeper: Program,
 }
 
 /// The logs of a run.
@@ -100,27 +102,25 @@ impl Nginx {
         std::fs::write(&file, configuration).expect("a file");
         let (https, http) = (ports.https(), ports.http());
         drop(ports);
-        let mut keeper = Command::new("sh")
+        let mut shell = Command::new("sh");
+        shell
             .args(["-c", include_str!("keep.sh"), "keep.sh"])
             .arg(&file)
             .arg(folder.path().join("run/nginx.pid"))
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let mut said = String::new();
-        let stdout = keeper.stdout.take().expect("it is piped");
-        let read = BufReader::new(stdout).read_line(&mut said);
-        assert!(
-            read.is_ok() && said == "up\n",
-            "nginx does not start as it should ({said:?}); is Debian's package `nginx` installed?"
+            .stdout(Stdio::piped());
+        let mut keeper = Program::start(shell, EndsBy::EndOfInput).expect("a shell");
+        let said = keeper.output.line_within(LIMIT);
+        assert_eq!(
+            said.as_deref(),
+            Some("up"),
+            "nginx does not start as it should; is Debian's package `nginx` installed?"
         );
         Self {
             folder,
             https,
             http,
             certificate,
-            life: keeper.stdin.take(),
             keeper,
         }
     }
@@ -165,7 +165,7 @@ impl Nginx {
 
     /// Ends it, and returns what it wrote.
     pub(crate) fn stop(mut self) -> NginxLogs {
-        self.end();
+        self.keeper.stop();
         let log = |name| self.folder.path().join("var/log/nginx").join(name);
         let read = |name| std::fs::read_to_string(log(name)).expect("a log");
         NginxLogs {
@@ -173,16 +173,12 @@ impl Nginx {
             errors: read("error.log"),
         }
     }
-
-    fn end(&mut self) {
-        drop(self.life.take());
-        let _ = self.keeper.wait();
-    }
 }
 
 impl Drop for Nginx {
+    /// It writes to its folder until it has ended.
     fn drop(&mut self) {
-        self.end();
+        self.keeper.stop();
     }
 }
 

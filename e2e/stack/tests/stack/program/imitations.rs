@@ -1,22 +1,22 @@
 //! `--imitations-only`: an app that knows nothing of the service signs users in.
 
+use agent::program::{Signal, output_within};
 use serde_json::Value;
 use testkit::http::Http;
 use url::Url;
 
-use super::running::{Running, stack, text, word_after};
+use super::running::{LIMIT, Running, stack, word_after};
 
 const CALLBACK: &str = "http://localhost:3999/auth/callback";
 const CLIENT: &str = "--client=my-app:s3cret@http://localhost:3999/auth/callback";
 const PORTS: [&str; 2] = ["--google=127.0.0.1:0", "--github=127.0.0.1:0"];
 
-async fn imitations(flags: &[&str]) -> Running {
+fn imitations(flags: &[&str]) -> Running {
     let flags = [&["--imitations-only", "--quiet"], &PORTS[..], flags].concat();
     Running::spawn_until(stack(&[]), &flags, |banner| {
         banner.contains("Press Ctrl-C")
             && (banner.contains("callbacks") || banner.contains("any client"))
     })
-    .await
 }
 
 /// The addresses of a provider in the banner.
@@ -71,7 +71,7 @@ async fn sign_in(at: &Endpoints, client_id: &str, secret: &str, callback: &str) 
 
 #[tokio::test]
 async fn only_the_registered_app_signs_users_in_at_both_with_its_client_and_callback() {
-    let running = imitations(&[CLIENT, "--automatic"]).await;
+    let running = imitations(&[CLIENT, "--automatic"]);
     for provider in [GOOGLE, GITHUB] {
         let at = endpoints(&running, provider);
         let token = sign_in(&at, "my-app", "s3cret", CALLBACK).await;
@@ -99,15 +99,15 @@ async fn clients_are_registered_by_a_variable_that_no_list_of_processes_shows() 
     );
     let flags = [&["--imitations-only", "--quiet", "--automatic"], &PORTS[..]].concat();
     let ready = |banner: &str| banner.matches("callbacks").count() == 2;
-    let running = Running::spawn_until(program, &flags, ready).await;
+    let running = Running::spawn_until(program, &flags, ready);
     for (client_id, secret) in [("my-app", "hush"), ("other", "x")] {
         let at = endpoints(&running, GITHUB);
         let token = sign_in(&at, client_id, secret, CALLBACK).await;
         assert!(token["access_token"].is_string(), "{token}");
     }
     let mut help = stack(&["--help"]);
-    let help = help.env("STACK_CLIENTS", "my-app:hush@x").output().await;
-    let help = text(&help.expect("it runs").stdout);
+    help.env("STACK_CLIENTS", "my-app:hush@x");
+    let help = output_within(help, LIMIT).expect("it runs").stdout;
     assert!(
         help.contains("STACK_CLIENTS") && !help.contains("hush"),
         "{help}"
@@ -116,7 +116,7 @@ async fn clients_are_registered_by_a_variable_that_no_list_of_processes_shows() 
 
 #[tokio::test]
 async fn any_client_is_accepted_when_asked_for() {
-    let running = imitations(&["--any-client", "--automatic"]).await;
+    let running = imitations(&["--any-client", "--automatic"]);
     for provider in [GOOGLE, GITHUB] {
         let at = endpoints(&running, provider);
         let token = sign_in(&at, "whatever", "x", "https://app.test/cb").await;
@@ -126,12 +126,10 @@ async fn any_client_is_accepted_when_asked_for() {
 
 #[tokio::test]
 async fn without_automatic_the_page_asks_and_it_names_the_client() {
-    let mut running = imitations(&[CLIENT]).await;
+    let mut running = imitations(&[CLIENT]);
     let at = endpoints(&running, GITHUB);
     let url = format!("{}?{}", at.authorization, request("my-app", CALLBACK));
     let page = Http::new().get(&url).send().await;
     assert!(page.text().contains("<bdi>my-app</bdi>"), "{}", page.text());
-    running.send("TERM").await;
-    let status = running.child.wait().await.expect("it ends");
-    assert_eq!(status.code(), Some(0));
+    assert_eq!(running.ended_by(Signal::TERM), Some(0));
 }

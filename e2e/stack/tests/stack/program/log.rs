@@ -1,19 +1,19 @@
 //! The log of the program, as its user reads it.
 
+use agent::program::Signal;
 use serde_json::json;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
 use testkit::http::Http;
-use tokio::io::AsyncReadExt as _;
 
-use super::running::{Running, stack, word_after};
+use super::running::{LIMIT, Running, stack, word_after};
 
 /// The width of a line, in characters.
 const MAX_WIDTH: usize = 120;
 
 #[tokio::test]
 async fn its_lines_are_short_and_a_refusal_leads_to_its_page() {
-    let running = Running::spawn_with_log(stack(&[]), &["--automatic"]).await;
+    let running = Running::spawn_with_log(stack(&[]), &["--automatic"]);
     let control = running.url_of("inspector");
     let value = |what: &str| word_after(&running.banner, what);
     let backend = Backend::new(
@@ -66,16 +66,12 @@ async fn sign_in(backend: &Backend, control: &str, page: &str) {
 /// The whole log of a program that is stopped once it has logged `end`. Follows every link
 /// in it before that.
 async fn log_until(mut running: Running, end: &str, control: &str) -> String {
-    let mut written = Vec::new();
-    let log = loop {
-        let read = running.stderr.read_buf(&mut written).await.expect("text");
-        let log = String::from_utf8_lossy(&written).into_owned();
-        assert_ne!(read, 0, "it ended:\n{log}");
+    let errors = &running.program.errors;
+    let log = errors.find(LIMIT, |log| {
         // The link is the last line of a refusal.
-        if log.contains(end) && log.ends_with("/others\n") {
-            break log;
-        }
-    };
+        (log.contains(end) && log.ends_with("/others\n")).then(|| log.to_owned())
+    });
+    let log = log.unwrap_or_else(|log| panic!("no {end}:\n{log}"));
     let links: Vec<_> = log
         .split_whitespace()
         .filter(|it| it.starts_with(control))
@@ -84,7 +80,6 @@ async fn log_until(mut running: Running, end: &str, control: &str) -> String {
     for link in links {
         assert_eq!(Http::new().get(link).send().await.status, 200, "{link}");
     }
-    running.send("TERM").await;
-    running.child.wait().await.expect("it ends");
+    running.ended_by(Signal::TERM);
     log
 }

@@ -1,10 +1,10 @@
 //! The program as a process of a test's own.
 
-use std::process::{Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use agent::program::{Completed, EndsBy, Program, Signal, open_files, output_within};
+use agent::time::pause;
 
 /// The flags of the addresses.
 pub(crate) const FLAGS: [&str; 5] = ["consumer", "broker", "control", "google", "github"];
@@ -12,107 +12,91 @@ pub(crate) const FLAGS: [&str; 5] = ["consumer", "broker", "control", "google", 
 /// The threads that the runtime keeps for ten seconds after a blocking call.
 const BLOCKING_THREADS: usize = 2;
 
+/// The time in which it starts, or ends.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
 /// The running program, with its banner.
 pub(crate) struct Running {
-    pub(crate) child: Child,
+    pub(crate) program: Program,
     pub(crate) banner: String,
-    pub(crate) stdout: BufReader<ChildStdout>,
-    pub(crate) stderr: ChildStderr,
 }
 
 impl Running {
-    pub(crate) async fn start(arguments: &[&str]) -> Self {
-        Self::spawn(stack(&[]), arguments).await
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::spawn(stack(&[]), arguments)
     }
 
     /// Starts it with a limit on its open files.
-    pub(crate) async fn start_with_descriptors(limit: usize) -> Self {
+    pub(crate) fn start_with_descriptors(limit: usize) -> Self {
         let limited = format!("ulimit -n {limit} && exec \"$0\" \"$@\"");
-        let mut shell = piped(Command::new("sh"));
+        let mut shell = Command::new("sh");
         shell.args(["-c", &limited, env!("CARGO_BIN_EXE_stack")]);
-        Self::spawn(shell, &[]).await
+        Self::spawn(shell, &[])
     }
 
-    pub(crate) async fn spawn(mut command: Command, arguments: &[&str]) -> Self {
+    fn spawn(mut command: Command, arguments: &[&str]) -> Self {
         command.arg("--quiet");
-        Self::spawn_with_log(command, arguments).await
+        Self::spawn_with_log(command, arguments)
     }
 
     /// Starts it with its log on standard error.
-    pub(crate) async fn spawn_with_log(mut command: Command, arguments: &[&str]) -> Self {
+    pub(crate) fn spawn_with_log(mut command: Command, arguments: &[&str]) -> Self {
         command.args(on_free_ports_but("nothing"));
         // The banner ends with the callbacks of the last project.
-        Self::spawn_until(command, arguments, |banner| banner.contains("callbacks")).await
+        Self::spawn_until(command, arguments, |banner| banner.contains("callbacks"))
     }
 
     /// Starts it with these flags alone, and reads its banner to the first empty line after
     /// which it is complete.
-    pub(crate) async fn spawn_until(
+    pub(crate) fn spawn_until(
         mut command: Command,
         arguments: &[&str],
         is_complete: impl Fn(&str) -> bool,
     ) -> Self {
-        let child = command.args(arguments).spawn();
-        let mut child = child.expect("it starts");
-        let mut running = Self {
-            banner: String::new(),
-            stdout: BufReader::new(child.stdout.take().expect("its output")),
-            stderr: child.stderr.take().expect("its errors"),
-            child,
-        };
-        in_time(running.read_banner(is_complete)).await;
-        running
-    }
-
-    async fn read_banner(&mut self, is_complete: impl Fn(&str) -> bool) {
-        loop {
-            let mut line = String::new();
-            if self.stdout.read_line(&mut line).await.expect("text") == 0 {
-                let mut message = String::new();
-                let _ = self.stderr.read_to_string(&mut message).await;
-                panic!("it ended: {message}");
-            }
-            self.banner.push_str(&line);
-            if line.trim().is_empty() && is_complete(&self.banner) {
-                return;
-            }
-        }
+        command.args(arguments).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = Program::start(command, EndsBy::Kill).expect("it starts");
+        let banner = program.output.find(LIMIT, |text| {
+            let mut length = 0;
+            text.split_inclusive('\n').find_map(|line| {
+                length += line.len();
+                let banner = &text[..length];
+                (line.trim().is_empty() && is_complete(banner)).then(|| banner.to_owned())
+            })
+        });
+        let banner =
+            banner.unwrap_or_else(|text| panic!("no banner: {text}{}", program.errors.text()));
+        Self { program, banner }
     }
 
     /// Waits until it has no more threads and open files than `before`.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "its connections and threads end when they do"
-    )]
     pub(crate) async fn waits_for_usage_of(&self, before: (usize, usize)) {
         for _ in 0..1_500 {
             let (threads, files) = self.usage();
             if threads <= before.0 + BLOCKING_THREADS && files <= before.1 {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            pause(Duration::from_millis(20)).await;
         }
         panic!("{:?} (threads, files) are left of {before:?}", self.usage());
     }
 
     /// The numbers of its threads and open files.
     pub(crate) fn usage(&self) -> (usize, usize) {
-        let id = self.child.id().expect("it runs");
-        ["task", "fd"]
-            .map(|folder| format!("/proc/{id}/{folder}"))
-            .map(|folder| std::fs::read_dir(folder).expect("Linux").count())
-            .into()
+        let id = self.program.id();
+        let threads = std::fs::read_dir(format!("/proc/{id}/task"));
+        let files = open_files(id);
+        (threads.expect("Linux").count(), files.expect("Linux"))
     }
 
     pub(crate) fn url_of(&self, what: &str) -> String {
         word_after(&self.banner, &format!("  {what}  "))
     }
 
-    pub(crate) async fn send(&self, signal: &str) {
-        let id = self.child.id().expect("it runs");
-        let mut shell = Command::new("sh");
-        let sent = shell.args(["-c", &format!("kill -s {signal} {id}")]);
-        assert!(sent.status().await.expect("a shell").success());
+    /// Sends it a signal, and returns the exit status with which it ends.
+    pub(crate) fn ended_by(&mut self, signal: Signal) -> Option<i32> {
+        self.program.signal(signal).expect("it runs");
+        self.program.ended_within(LIMIT).expect("it ends").code()
     }
 }
 
@@ -124,20 +108,10 @@ pub(crate) fn word_after(text: &str, what: &str) -> String {
     rest.split_whitespace().next().expect("a word").to_owned()
 }
 
-pub(crate) async fn run(arguments: &[String]) -> Output {
+pub(crate) fn run(arguments: &[String]) -> Completed {
     let mut command = stack(&[]);
-    let ended = command.args(arguments).arg("--quiet").output();
-    in_time(ended).await.expect("it runs")
-}
-
-/// Fails if the program neither starts nor ends within a minute.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it would hang the test, and a process does not live by our clock"
-)]
-async fn in_time<T>(end: impl Future<Output = T>) -> T {
-    let in_time = tokio::time::timeout(Duration::from_secs(60), end).await;
-    in_time.expect("it starts, or ends")
+    command.args(arguments).arg("--quiet");
+    output_within(command, LIMIT).expect("it runs")
 }
 
 pub(crate) fn on_free_ports_but(flag: &str) -> Vec<String> {
@@ -152,20 +126,7 @@ pub(crate) fn on_free_ports_but(flag: &str) -> Vec<String> {
 }
 
 pub(crate) fn stack(arguments: &[&str]) -> Command {
-    let mut command = piped(Command::new(env!("CARGO_BIN_EXE_stack")));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stack"));
     command.args(arguments);
     command
-}
-
-fn piped(mut command: Command) -> Command {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    command
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -3,10 +3,15 @@
 //!
 //! Needs curl, Python, Node, Java, certutil and Chromium: `just test-trust` installs them.
 
-use std::process::{Output, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
-use super::running::{Running, text};
-use tokio::process::Command;
+use agent::program::{Completed, output_within};
+
+use super::running::Running;
+
+/// The time in which a client answers: Chromium and Java start slowly.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// A stack with TLS, and a home folder for its clients.
 struct TrustTest {
@@ -15,13 +20,13 @@ struct TrustTest {
 }
 
 impl TrustTest {
-    async fn start() -> Self {
+    fn start() -> Self {
         let home = tempfile::tempdir().expect("a folder");
         // A path that a shell would take for two words.
         let ca = home.path().join("the ca.pem");
         let ca = format!("--ca-file={}", ca.display());
         Self {
-            running: Running::start(&["--https", &ca]).await,
+            running: Running::start(&["--https", &ca]),
             home,
         }
     }
@@ -48,8 +53,9 @@ impl TrustTest {
     }
 
     /// Runs a script in the home folder.
-    async fn shell(&self, script: &str) -> Output {
-        let output = Command::new("bash")
+    fn shell(&self, script: &str) -> Completed {
+        let mut shell = Command::new("bash");
+        shell
             .args(["-euc", script])
             .current_dir(self.home.path())
             .env("HOME", self.home.path())
@@ -57,25 +63,25 @@ impl TrustTest {
             .env_remove("SSL_CERT_FILE")
             .env_remove("NODE_EXTRA_CA_CERTS")
             .env_remove("REQUESTS_CA_BUNDLE")
-            .env_remove("JAVA_TOOL_OPTIONS")
-            .stdin(Stdio::null())
-            .output();
-        output.await.expect("there is a shell")
+            .env_remove("JAVA_TOOL_OPTIONS");
+        output_within(shell, LIMIT).expect("there is a shell")
     }
 
     /// Asserts that `client` refuses the stack for its certificate, with `message`, and
     /// reads the answer of the control address after the banner's commands for `label`.
-    async fn check(&self, label: &str, client: &str, message: &str) {
-        let refused = self.shell(client).await;
-        let errors = text(&refused.stderr);
-        assert!(!text(&refused.stdout).contains("upstreams"), "{label}");
+    fn check(&self, label: &str, client: &str, message: &str) {
+        let refused = self.shell(client);
+        let errors = refused.stderr;
+        assert!(!refused.stdout.contains("upstreams"), "{label}");
         assert!(errors.contains(message), "{label}: {errors}");
 
         let script = format!("{}\n{client}", self.commands(label).join("\n"));
-        let accepted = self.shell(&script).await;
-        let errors = text(&accepted.stderr);
-        assert!(accepted.status.success(), "{label}: {errors}");
-        let answer = text(&accepted.stdout);
+        let Completed {
+            code,
+            stdout: answer,
+            stderr: errors,
+        } = self.shell(&script);
+        assert_eq!(code, Some(0), "{label}: {errors}");
         assert!(answer.contains("upstreams"), "{label}: {answer}{errors}");
     }
 
@@ -84,27 +90,23 @@ impl TrustTest {
     }
 }
 
-#[tokio::test]
-async fn curl_trusts_the_stack_by_its_command_in_the_banner() {
-    let test = TrustTest::start().await;
+#[test]
+fn curl_trusts_the_stack_by_its_command_in_the_banner() {
+    let test = TrustTest::start();
     let [command] = test.commands("curl")[..] else {
         panic!("one command");
     };
-    let accepted = test.shell(command).await;
-    let answer = text(&accepted.stdout);
+    let accepted = test.shell(command);
+    let answer = accepted.stdout;
     assert!(answer.contains("upstreams"), "{answer}");
 
-    let refused = test.shell(&format!("curl {}", test.url())).await;
-    assert_eq!(
-        refused.status.code(),
-        Some(60),
-        "the peer is not authenticated"
-    );
+    let refused = test.shell(&format!("curl {}", test.url()));
+    assert_eq!(refused.code, Some(60), "the peer is not authenticated");
 }
 
-#[tokio::test]
-async fn each_client_trusts_the_stack_by_its_commands_in_the_banner_and_not_without() {
-    let test = TrustTest::start().await;
+#[test]
+fn each_client_trusts_the_stack_by_its_commands_in_the_banner_and_not_without() {
+    let test = TrustTest::start();
     test.write(
         "Client.java",
         r#"
@@ -142,31 +144,23 @@ async fn each_client_trusts_the_stack_by_its_commands_in_the_banner_and_not_with
             "net_error -202",
         ),
     ] {
-        test.check(label, client, message).await;
+        test.check(label, client, message);
     }
 }
 
-#[tokio::test]
-async fn the_authority_of_a_later_start_takes_the_place_of_an_earlier_one() {
-    let (earlier, test) = (TrustTest::start().await, TrustTest::start().await);
+#[test]
+fn the_authority_of_a_later_start_takes_the_place_of_an_earlier_one() {
+    let (earlier, test) = (TrustTest::start(), TrustTest::start());
     for label in ["Java", "Chromium"] {
         for commands in [earlier.commands(label), test.commands(label)] {
-            let trusted = test.shell(&commands.join("\n")).await;
-            assert!(
-                trusted.status.success(),
-                "{label}: {}",
-                text(&trusted.stderr)
-            );
+            let trusted = test.shell(&commands.join("\n"));
+            assert_eq!(trusted.code, Some(0), "{label}: {}", trusted.stderr);
         }
     }
     let [command] = earlier.commands("curl")[..] else {
         panic!("one command");
     };
     let command = command.replace(&earlier.url(), &test.url());
-    let refused = test.shell(&command).await;
-    assert_eq!(
-        refused.status.code(),
-        Some(60),
-        "it trusts the earlier alone"
-    );
+    let refused = test.shell(&command);
+    assert_eq!(refused.code, Some(60), "it trusts the earlier alone");
 }
