@@ -29,8 +29,10 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Display};
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
+use agent::program::resident_kib;
+use agent::time::Stopwatch;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use mutation::Shown;
@@ -40,7 +42,7 @@ pub use request::FuzzRequest;
 pub const DEFAULT_CASES: u32 = 1_000;
 
 /// The end of a run, however many inputs are asked for.
-const MAX_SECONDS: f64 = 120.0;
+const MAX_TIME: Duration = Duration::from_secs(120);
 
 /// The number of cases between two looks at the time.
 const BATCH: u32 = 1_000;
@@ -104,20 +106,22 @@ pub fn run<O: Ord + Debug>(
 ) -> Outcomes<O> {
     let outcomes = RefCell::new(Outcomes::new());
     let count = |bytes: &[u8]| outcomes.borrow_mut().count(check(bytes));
-    let started = Started::now();
+    let watch = Stopwatch::start();
+    // None where the system does not say.
+    let resident_kb = || resident_kib(std::process::id()).unwrap_or_default();
     for seed in seeds {
         count(seed);
     }
     // What a first request allocates is there now: the rest is what is kept.
     let before_kb = resident_kb();
     let mut left = cases(DEFAULT_CASES);
-    while left > 0 && started.elapsed_s() < MAX_SECONDS {
+    while left > 0 && watch.elapsed() < MAX_TIME {
         let batch = left.min(BATCH);
         run_mutated(count, name, seeds, batch);
         left -= batch;
     }
     let kept_kb = resident_kb().saturating_sub(before_kb);
-    let (outcomes, seconds) = (outcomes.into_inner(), started.elapsed_s());
+    let (outcomes, seconds) = (outcomes.into_inner(), watch.elapsed().as_secs_f64());
     print(&format!(
         "{name}: {outcomes} in {seconds:.1} s, {kept_kb} KiB kept"
     ));
@@ -153,33 +157,6 @@ fn run_mutated(count: impl Fn(&[u8]) -> bool, name: &str, seeds: &[Vec<u8>], cas
 #[expect(clippy::print_stdout, reason = "the report of a run")]
 fn print(report: &str) {
     println!("{report}");
-}
-
-/// The time at which a run started.
-struct Started(Instant);
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it decides how long the run goes on, and nothing else"
-)]
-impl Started {
-    fn now() -> Self {
-        Self(Instant::now())
-    }
-
-    fn elapsed_s(&self) -> f64 {
-        self.0.elapsed().as_secs_f64()
-    }
-}
-
-/// The resident memory in KiB; 0 where the system does not report it.
-fn resident_kb() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number
-        .and_then(|number| number.parse().ok())
-        .unwrap_or_default()
 }
 
 /// The number of inputs by outcome, and of those that did not reach what is tested.
@@ -219,11 +196,6 @@ impl<O: Ord + Debug> Outcomes<O> {
     /// The number of inputs with this outcome.
     pub fn of(&self, outcome: &O) -> u64 {
         self.reached.get(outcome).copied().unwrap_or_default()
-    }
-
-    /// The number of different outcomes.
-    pub fn variety(&self) -> usize {
-        self.reached.len()
     }
 
     /// Asserts that each of `outcomes` is among them: that the target reached what it
@@ -290,5 +262,64 @@ impl Placeholders {
     fn at_the_start_of(&self, bytes: &[u8]) -> Option<&(&'static str, String)> {
         let mut known = self.0.iter().filter(|_| bytes[0] == b'{');
         known.find(|(name, _)| bytes.starts_with(name.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    fn seeds() -> Vec<Vec<u8>> {
+        vec![b"one=1".to_vec(), b"two=2&three=3".to_vec()]
+    }
+
+    #[test]
+    fn a_target_gets_each_seed_as_it_is_and_then_mutated_ones() {
+        let seen = Cell::new(0);
+        let outcomes = run("all", &seeds(), |bytes| {
+            seen.set(seen.get() + 1);
+            if seen.get() <= 2 {
+                assert_eq!(bytes, seeds()[seen.get() - 1]);
+            }
+            Some(bytes.contains(&b'='))
+        });
+        let all = u64::from(cases(DEFAULT_CASES)) + 2;
+        assert_eq!(outcomes.cases(), all);
+        assert!(outcomes.of(&false) > all / 100, "{outcomes}");
+        assert!(outcomes.of(&true) > all / 2, "{outcomes}");
+    }
+
+    #[test]
+    fn a_failing_input_is_shown_small_and_as_a_literal() {
+        let broken = catch_unwind(|| {
+            run("careful", &seeds(), |bytes| {
+                assert!(!bytes.contains(&0xff), "an octet that is no text");
+                Some(())
+            })
+        });
+        let message = broken.expect_err("0xff is among what is put in");
+        let message = message.downcast_ref::<String>().expect("a sentence");
+        let names = ["careful: ", "an octet that is no text", "b\"", "\\xff"];
+        assert!(names.iter().all(|part| message.contains(part)), "{message}");
+        assert!(message.len() < 400, "{message}");
+    }
+
+    #[test]
+    fn a_target_without_seeds_is_no_target() {
+        let broken = catch_unwind(|| Corpus::at("corpus").seeds("nothing"));
+        assert!(broken.is_err());
+    }
+
+    #[test]
+    fn an_input_that_does_not_reach_what_is_tested_is_no_case() {
+        let outcomes = run("some", &seeds(), |bytes| {
+            bytes.len().is_multiple_of(2).then_some(())
+        });
+        let mutated = u64::from(cases(DEFAULT_CASES));
+        assert!(outcomes.cases() >= mutated, "{outcomes}");
+        assert!(!outcomes.to_string().ends_with(" 0 did not reach it"));
     }
 }

@@ -140,10 +140,7 @@ impl Response {
     #[track_caller]
     pub fn is_page(&self, status: u16, heading: &str) {
         assert_eq!(self.status, status, "{self:?}");
-        assert_eq!(
-            self.header("content-type"),
-            Some("text/html; charset=utf-8")
-        );
+        assert!(self.is_html(), "{self:?}");
         assert_eq!(self.location(), None);
         let heading = format!("<h1>{heading}</h1>");
         assert!(self.text().contains(&heading), "{heading} in {self:?}");
@@ -158,10 +155,7 @@ impl Response {
     #[track_caller]
     pub fn is_refusal_page(&self, status: u16, rule: &str) {
         assert_eq!(self.status, status, "{self:?}");
-        assert_eq!(
-            self.header("content-type"),
-            Some("text/html; charset=utf-8")
-        );
+        assert!(self.is_html(), "{self:?}");
         let rule = format!("data-rule=\"{rule}\"");
         assert!(self.text().contains(&rule), "{rule} in {self:?}");
         let id = self.header("x-request-id").expect("a request id");
@@ -220,9 +214,12 @@ impl Response {
         // 307 and 308 would have a browser repeat a body at the new address.
         assert!(self.status == 303 || self.status / 100 != 3, "{self:?}");
         // On a redirect it would sever a popup from its opener.
-        let is_page = self.header("content-type") == Some("text/html; charset=utf-8");
         let opener = self.header("cross-origin-opener-policy");
-        assert_eq!(opener, is_page.then_some("same-origin"));
+        assert_eq!(opener, self.is_html().then_some("same-origin"));
+    }
+
+    fn is_html(&self) -> bool {
+        self.header("content-type") == Some("text/html; charset=utf-8")
     }
 }
 
