@@ -8,16 +8,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum as _};
 use consistency::ReplicaArgs;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::cores::Cores;
-use crate::error::BenchError;
+use crate::BenchError;
 use crate::load::login::Login;
 use crate::measurements::Measurement;
-use crate::programs::ProgramArgs;
 use crate::progress::Progress;
-use crate::publish;
 use crate::report::Table;
-use crate::servers::floors;
-use crate::setup::{Setup, Size};
+use crate::repository::{check_publishable, publish};
+use crate::servers::{Cores, floors};
+use crate::setup::{ProgramArgs, Setup, Size};
 
 /// Measure the cost of the broker: each figure beside a floor, in the same rounds.
 ///
@@ -119,7 +117,7 @@ impl Command {
 impl RunArgs {
     fn measure(self) -> Result<(), BenchError> {
         if self.publish {
-            publish::check()?;
+            check_publishable()?;
         }
         let size = self.size();
         let measurements = match self.names.is_empty() {
@@ -150,7 +148,7 @@ impl RunArgs {
         setup.progress.end();
         write!(std::io::stdout(), "{}", Table(&rows))?;
         match self.publish {
-            true => publish::write(&rows),
+            true => publish(&rows),
             false => Ok(()),
         }
     }

@@ -5,15 +5,15 @@ pub(crate) mod connection;
 pub(crate) mod login;
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use agent::time::Stopwatch;
 use futures_util::future::try_join_all;
-use tokio::task::AbortHandle;
+use tokio::task::JoinSet;
 
-use crate::error::BenchError;
-use crate::report::{Figures, Unit};
+use crate::BenchError;
+use crate::report::{Figures, Unit, ms, percentile, us};
 use crate::servers::ServerProcess;
-use crate::stats::{ms, percentile, us};
 use connection::Connection;
 use login::Login;
 
@@ -27,28 +27,6 @@ pub(crate) struct Load {
     clients: Vec<Connection>,
     login: Login,
     stays_awake: bool,
-}
-
-/// Keeps the core of the load awake. A server that sends to a core that sleeps has to wake
-/// it, which costs several microseconds; a busy load is awake by itself. Without this the
-/// slower of two servers would pay for more wake-ups, and the ratio would be too high.
-struct Awake(AbortHandle);
-
-impl Awake {
-    fn begin() -> Self {
-        let never_sleeps = async {
-            loop {
-                tokio::task::yield_now().await;
-            }
-        };
-        Self(tokio::spawn(never_sleeps).abort_handle())
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// The times of a number of logins.
@@ -107,30 +85,32 @@ impl Load {
 
     /// Opens `sessions` logins and leaves them alone.
     pub(crate) async fn open(&mut self, sessions: usize) -> Result<Times, BenchError> {
-        self.run_all(sessions, async |login, client, times| {
-            login.start(client, times).await.map(drop)
-        })
-        .await
+        let open =
+            async |login: Login, client: &mut Connection| login.start(client).await.map(drop);
+        self.run_all(sessions, open).await
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     async fn run_all(
         &mut self,
         logins: usize,
-        one: impl AsyncFn(Login, &mut Connection, &mut Vec<Duration>) -> Result<(), BenchError>,
+        one: impl AsyncFn(Login, &mut Connection) -> Result<(), BenchError>,
     ) -> Result<Times, BenchError> {
-        let _awake = self.stays_awake.then(Awake::begin);
+        // It ends what it runs when it is dropped.
+        let mut beside = JoinSet::new();
+        if self.stays_awake {
+            beside.spawn(stay_awake());
+        }
         let (each, login) = (self.each(logins), self.login);
-        let began = Instant::now();
+        let watch = Stopwatch::start();
         let clients = self.clients.iter_mut().map(async |client| {
-            let mut times = Vec::with_capacity(each * 4);
+            client.times = Vec::with_capacity(each * 4);
             for _ in 0..each {
-                one(login, client, &mut times).await?;
+                one(login, client).await?;
             }
-            Ok::<_, BenchError>(times)
+            Ok::<_, BenchError>(std::mem::take(&mut client.times))
         });
         let requests = try_join_all(clients).await?;
-        let whole = began.elapsed();
+        let whole = watch.elapsed();
         let mut requests = requests.concat();
         requests.sort_unstable();
         Ok(Times { whole, requests })
@@ -144,5 +124,14 @@ impl Load {
 
     fn each(&self, logins: usize) -> usize {
         logins.div_ceil(self.clients.len())
+    }
+}
+
+/// Keeps the core of the load awake. A server that sends to a core that sleeps has to wake
+/// it, which costs several microseconds; a busy load is awake by itself. Without this the
+/// slower of two servers would pay for more wake-ups, and the ratio would be too high.
+async fn stay_awake() {
+    loop {
+        tokio::task::yield_now().await;
     }
 }

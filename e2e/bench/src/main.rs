@@ -6,26 +6,22 @@
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`measurements`] | each measurement, and the order in which they run |
-//! | [`report`], [`publish`] | the figures of servers, their table, its publication |
 //! | [`load`] | clients that sign in |
 //! | [`servers`] | the servers that are measured, and the providers behind them |
-//! | [`setup`], [`programs`], [`cores`] | how much is measured, in which builds, on which cores |
-//! | [`progress`], [`stats`] | the time that is left; medians |
+//! | [`report`] | the figures of servers: medians of rounds, and their table |
+//! | [`setup`], [`progress`] | how much is measured, in which builds, on which cores; the time that is left |
+//! | [`repository`] | the broker of an earlier commit, and the table in the README |
 
 mod cli;
-mod cores;
-mod error;
 mod load;
 mod measurements;
-mod programs;
 mod progress;
-mod publish;
 mod report;
+mod repository;
 mod servers;
 mod setup;
-mod stats;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -34,8 +30,48 @@ fn main() -> ExitCode {
     match cli::Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "bench: {error}");
+            let _ = writeln!(io::stderr(), "bench: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// A benchmark stops at its first error: a failed login would count as a fast one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BenchError {
+    /// A request was not answered as in a login that succeeds.
+    #[error("{request} was answered {answer}")]
+    Unexpected {
+        /// Its method and path, without secrets.
+        request: &'static str,
+        /// Its status and body.
+        answer: String,
+    },
+    /// A request was refused, and may be sent again later.
+    #[error("{request} was refused until later: {answer}")]
+    Refused {
+        /// Its method and path, without secrets.
+        request: &'static str,
+        /// Its status and body.
+        answer: String,
+    },
+    /// PostgreSQL did not answer a question about its statistics.
+    #[error("PostgreSQL's statistics cannot be read: {0}")]
+    Statistics(#[from] tokio_postgres::Error),
+    /// A flag cannot be followed, or a measurement did not come about.
+    #[error("{0}")]
+    Failed(String),
+    /// A connection failed.
+    #[error("a connection failed: {0}")]
+    Connection(#[from] hyper::Error),
+    /// A file or process failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl BenchError {
+    /// A failure, in words.
+    pub(crate) fn because(reason: impl Into<String>) -> Self {
+        Self::Failed(reason.into())
     }
 }

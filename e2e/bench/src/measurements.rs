@@ -2,16 +2,14 @@
 
 mod growth;
 mod logins;
-mod memory;
 mod overload;
 mod startup;
-mod subjects;
 
 use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::error::BenchError;
+use crate::BenchError;
 use crate::report::Row;
 use crate::setup::{Setup, Size};
 
@@ -52,7 +50,7 @@ impl Measurement {
     pub(crate) async fn run(self, setup: &Setup) -> Result<Vec<Row>, BenchError> {
         match self {
             Self::Logins => logins::measure(setup).await,
-            Self::Memory => memory::measure(setup).await,
+            Self::Memory => logins::measure_memory(setup).await,
             Self::Startup => startup::measure(setup).await,
             Self::Growth => growth::measure(setup).await,
             Self::Overload => overload::measure(setup).await,

@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use agent::time::Stopwatch;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The progress of all measurements.
@@ -16,7 +17,7 @@ pub(crate) struct Progress {
     over: Cell<Duration>,
     present: Cell<Duration>,
     /// When a line was last written, if there is no terminal for a bar.
-    written: Cell<Option<Instant>>,
+    written: Cell<Option<Stopwatch>>,
 }
 
 /// The time between two lines.
@@ -56,12 +57,11 @@ impl Progress {
     }
 
     /// Writes a line, unless one was written a moment ago.
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     fn write_line(&self, line: &str) {
-        let recently = |written: Instant| written.elapsed() < LINE_EVERY;
+        let recently = |written: Stopwatch| written.elapsed() < LINE_EVERY;
         if !self.written.get().is_some_and(recently) {
             let _ = writeln!(std::io::stderr(), "{line}");
-            self.written.set(Some(Instant::now()));
+            self.written.set(Some(Stopwatch::start()));
         }
     }
 

@@ -1,29 +1,31 @@
-//! A measured server as a process, and what it has used. The servers themselves, and the
-//! providers behind them, are in the modules.
+//! A measured server as a process, on a core of its own, and what it has used. The servers
+//! themselves, and the providers behind them, are in the modules.
+//!
+//! It starts on the first core that this process may use; load and providers are on the
+//! last.
 
 pub(crate) mod broker;
-pub(crate) mod database;
 pub(crate) mod floors;
 pub(crate) mod providers;
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use agent::program::{EndsBy, Program, Signal, open_files, resident_kib};
+use agent::time::Stopwatch;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tempfile::TempDir;
 
-use crate::error::BenchError;
+use crate::BenchError;
 
 /// A server that listens. Dropped, it is killed.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
     pub(crate) address: SocketAddr,
-    process: Child,
-    /// The answers to its orders.
-    output: Option<BufReader<ChildStdout>>,
+    program: Program,
+    /// They are removed with it.
     files: Option<TempDir>,
 }
 
@@ -34,111 +36,78 @@ impl ServerProcess {
     /// Starts a server that prints its address, or its URL, as its first line.
     pub(crate) fn printing_its_address(mut command: Command) -> Result<Self, BenchError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut server = Self::spawn(command, (Ipv4Addr::LOCALHOST, 0).into())?;
-        server.output = server.process.stdout.take().map(BufReader::new);
-        let line = server.read_line()?;
+        let mut program = Program::start(command, EndsBy::Kill)?;
+        let line = program.output.line_within(PATIENCE).unwrap_or_default();
         let address = line.trim_start_matches("http://").parse();
-        server.address =
+        let address =
             address.map_err(|_| BenchError::because("a server of this benchmark did not start"))?;
-        Ok(server)
+        Ok(Self {
+            address,
+            program,
+            files: None,
+        })
     }
 
-    /// Starts a server at `address`, and waits until it answers a GET of `path` with 200.
-    /// Returns the time that this took.
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+    /// Starts a server at `address`, and asks without a pause until it answers a GET of
+    /// `path` with 200: the time that this takes, which is returned, is a figure.
     pub(crate) fn answering(
         mut command: Command,
         address: SocketAddr,
         path: &str,
     ) -> Result<(Self, Duration), BenchError> {
-        let program = command.get_program().display().to_string();
+        let name = command.get_program().display().to_string();
         command.stdout(Stdio::null());
-        let began = Instant::now();
-        let mut server = Self::spawn(command, address)?;
+        let watch = Stopwatch::start();
+        let mut program = Program::start(command, EndsBy::Kill)?;
         while !answers(address, path) {
-            if let Some(status) = server.process.try_wait()? {
+            if let Some(status) = program.status()? {
                 return Err(BenchError::Failed(format!(
                     "a server ended with {status} before it listened; if it is a broker, \
                      does it accept the configuration of this benchmark?"
                 )));
             }
-            if began.elapsed() > PATIENCE {
-                let message = format!("{program} never answered GET {path}");
-                return Err(BenchError::Failed(message));
+            if watch.elapsed() > PATIENCE {
+                return Err(BenchError::Failed(format!(
+                    "{name} never answered GET {path}"
+                )));
             }
         }
-        Ok((server, began.elapsed()))
-    }
-
-    fn spawn(mut command: Command, address: SocketAddr) -> io::Result<Self> {
-        Ok(Self {
+        let took = watch.elapsed();
+        let server = Self {
             address,
-            process: command.spawn()?,
-            output: None,
+            program,
             files: None,
-        })
-    }
-
-    /// The same server with its files, which are removed with it.
-    pub(crate) fn with_files(mut self, files: TempDir) -> Self {
-        self.files = Some(files);
-        self
+        };
+        Ok((server, took))
     }
 
     /// Writes a line to a server that prints its address, and returns the line with which
-    /// it answers.
+    /// it answers; empty if it has ended.
     pub(crate) fn order(&mut self, order: &str) -> io::Result<String> {
-        if let Some(input) = &mut self.process.stdin {
-            writeln!(input, "{order}")?;
-        }
-        self.read_line()
-    }
-
-    /// A line of its output; empty if it has ended.
-    fn read_line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        if let Some(output) = &mut self.output {
-            output.read_line(&mut line)?;
-        }
-        Ok(line.trim_end().to_owned())
+        self.program.order(order)?;
+        let answer = self.program.output.line_within(PATIENCE);
+        Ok(answer.unwrap_or_default())
     }
 
     /// Lets it end by itself.
     pub(crate) fn stop(mut self) -> io::Result<()> {
-        kill_process(Pid::from_child(&self.process), Signal::TERM)?;
-        self.process.wait().map(drop)
+        self.program.signal(Signal::TERM)?;
+        self.program.ended_within(PATIENCE).map(drop)
     }
 
     /// The CPU time of all its threads.
     pub(crate) fn cpu(&self) -> io::Result<Duration> {
-        cpu_of(self.process.id())
+        cpu_of(self.program.id())
     }
 
     /// Its resident memory in bytes.
-    pub(crate) fn memory(&self) -> Result<u64, BenchError> {
-        let status = std::fs::read_to_string(self.proc().join("status"))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-        let kib = line
-            .and_then(|line| line.split_whitespace().nth(1))
-            .and_then(|number| number.parse::<u64>().ok());
-        kib.map(|kib| kib * 1024)
-            .ok_or_else(|| BenchError::because("a server has ended"))
+    pub(crate) fn memory(&self) -> io::Result<u64> {
+        Ok(resident_kib(self.program.id())? * 1024)
     }
 
     /// The number of its open files.
     pub(crate) fn open_files(&self) -> io::Result<usize> {
-        Ok(std::fs::read_dir(self.proc().join("fd"))?.count())
-    }
-
-    fn proc(&self) -> PathBuf {
-        Path::new("/proc").join(self.process.id().to_string())
-    }
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        open_files(self.program.id())
     }
 }
 
@@ -174,4 +143,54 @@ fn cpu_of(process: u32) -> io::Result<Duration> {
 /// An address of this machine that was free a moment ago.
 pub(crate) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// A folder for the files of servers, which is removed with it.
+pub(crate) fn folder() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("bench-").tempdir()
+}
+
+/// The cores that this process may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cores {
+    /// That of the measured server.
+    pub(crate) server: CpuSet,
+    /// That of everything else, and of this process.
+    pub(crate) load: CpuSet,
+    /// All of them: the system decides.
+    pub(crate) all: CpuSet,
+}
+
+impl Cores {
+    /// The first and the last core that this process may use.
+    pub(crate) fn available() -> Result<Self, BenchError> {
+        let all = sched_getaffinity(None).map_err(io::Error::from)?;
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
+        let one = |core| {
+            let mut set = CpuSet::new();
+            set.set(core);
+            set
+        };
+        match (cores.next().map(one), cores.next_back().map(one)) {
+            (Some(server), Some(load)) => Ok(Self { server, load, all }),
+            _ => Err(BenchError::because(
+                "a benchmark needs two cores, one for the server and one for the load; this \
+                 process may use only one",
+            )),
+        }
+    }
+
+    /// Keeps this thread, and the processes that it starts, on the core of the load.
+    pub(crate) fn stay_on_load(self) -> io::Result<()> {
+        Ok(sched_setaffinity(None, &self.load)?)
+    }
+
+    /// Starts a process in `start` that runs on `cores`: it inherits those of the thread that
+    /// starts it, and counts them when it starts.
+    pub(crate) fn start_on<T>(self, cores: CpuSet, start: impl FnOnce() -> T) -> io::Result<T> {
+        sched_setaffinity(None, &cores)?;
+        let started = start();
+        self.stay_on_load()?;
+        Ok(started)
+    }
 }

@@ -1,16 +1,17 @@
 //! The needs of every measurement: the programs, the cores, and how much is measured.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cores::Cores;
-use crate::error::BenchError;
+use clap::Args;
+
+use crate::BenchError;
 use crate::load::login::Login;
-use crate::programs::Programs;
 use crate::progress::Progress;
-use crate::servers::ServerProcess;
+use crate::repository::build_broker_of;
 use crate::servers::broker::{BrokerConfig, Store};
+use crate::servers::{Cores, ServerProcess};
 
 /// One run of the program.
 #[derive(Debug)]
@@ -80,6 +81,65 @@ impl Size {
     };
 }
 
+/// The programs as the command line names them.
+#[derive(Debug, Args)]
+pub(crate) struct ProgramArgs {
+    /// The broker to measure [default: the one beside this program]
+    #[arg(long, value_name = "PROGRAM")]
+    broker: Option<PathBuf>,
+    /// The stack to measure [default: the one beside this program]
+    #[arg(long, value_name = "PROGRAM")]
+    stack: Option<PathBuf>,
+    /// Also measure the broker of this commit, in the same rounds; it is built in
+    /// target/bench when it is first needed
+    #[arg(long, value_name = "COMMIT")]
+    against: Option<String>,
+}
+
+/// Existing programs.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    pub(crate) broker: PathBuf,
+    pub(crate) stack: PathBuf,
+    /// An earlier broker.
+    pub(crate) before: Option<PathBuf>,
+    /// This program.
+    pub(crate) bench: PathBuf,
+}
+
+impl ProgramArgs {
+    /// Finds the programs, and builds the earlier broker.
+    pub(crate) fn find(self, with_stack: bool) -> Result<Programs, BenchError> {
+        let bench = std::env::current_exe()?;
+        let broker = self
+            .broker
+            .unwrap_or_else(|| bench.with_file_name("broker"));
+        let stack = self.stack.unwrap_or_else(|| bench.with_file_name("stack"));
+        check_exists(&broker, "--broker")?;
+        if with_stack {
+            check_exists(&stack, "--stack")?;
+        }
+        let before = self.against.map(|commit| build_broker_of(&commit));
+        Ok(Programs {
+            broker,
+            stack,
+            before: before.transpose()?,
+            bench,
+        })
+    }
+}
+
+fn check_exists(path: &Path, flag: &str) -> Result<(), BenchError> {
+    match path.is_file() {
+        true => Ok(()),
+        false => Err(BenchError::Failed(format!(
+            "there is no program {}: run `just bench`, which builds it, or name another with \
+             {flag}",
+            path.display()
+        ))),
+    }
+}
+
 /// One of the two brokers that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -102,6 +162,11 @@ impl Setup {
     pub(crate) fn start_floor(&self, providers: SocketAddr) -> Result<ServerProcess, BenchError> {
         let mut command = self.itself();
         command.args(["floor-hops", &providers.to_string()]);
+        self.start_printing(command)
+    }
+
+    /// Starts a server that prints its address on the server's core.
+    pub(crate) fn start_printing(&self, command: Command) -> Result<ServerProcess, BenchError> {
         let start = || ServerProcess::printing_its_address(command);
         self.cores.start_on(self.cores.server, start)?
     }

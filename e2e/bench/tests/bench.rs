@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::Duration;
 
+use agent::program::{Completed, output_within};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tempfile::TempDir;
 
@@ -42,18 +44,17 @@ fn bench(arguments: &str) -> Command {
     command
 }
 
-fn output(mut command: Command) -> Output {
-    command.output().expect("the program starts")
-}
+/// No run takes this long, even on a busy machine.
+const LIMIT: Duration = Duration::from_secs(600);
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("it writes text")
+fn output(command: Command) -> Completed {
+    output_within(command, LIMIT).expect("the program starts")
 }
 
 /// The first cells of a table's rows.
-fn rows(output: &Output) -> Vec<&str> {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let lines = text(&output.stdout).lines().skip(2);
+fn rows(output: &Completed) -> Vec<&str> {
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let lines = output.stdout.lines().skip(2);
     lines
         .map(|line| line.split('|').nth(1).expect("a row has cells").trim())
         .collect()
@@ -62,9 +63,9 @@ fn rows(output: &Output) -> Vec<&str> {
 /// The one line of the error with which a command ends, and no table.
 fn error(command: Command) -> String {
     let output = output(command);
-    assert!(!output.status.success());
-    assert_eq!(text(&output.stdout), "", "no table");
-    let lines = text(&output.stderr).lines();
+    assert_eq!(output.code, Some(1));
+    assert_eq!(output.stdout, "", "no table");
+    let lines = output.stderr.lines();
     lines.last().unwrap_or_default().to_owned()
 }
 
@@ -89,7 +90,7 @@ fn the_table_has_a_row_for_each_load_and_store() {
         expected.push(format!("{store}: growth after 640 consumed logins"));
     }
     assert_eq!(rows(&output), expected);
-    assert!(text(&output.stdout).contains("| floor-hops: "));
+    assert!(output.stdout.contains("| floor-hops: "));
 }
 
 #[test]
@@ -203,15 +204,15 @@ fn only_a_whole_run_is_published() {
         "--sessions 2000",
     ] {
         let output = output(bench(&format!("--publish {flags}")));
-        assert_eq!(output.status.code(), Some(2), "{flags}");
-        assert!(text(&output.stderr).contains("cannot be used with"));
+        assert_eq!(output.code, Some(2), "{flags}");
+        assert!(output.stderr.contains("cannot be used with"));
     }
 }
 
 #[test]
 fn the_help_lists_every_measurement_and_no_server() {
     let output = output(bench("--help"));
-    let help = text(&output.stdout);
+    let help = output.stdout;
     for name in ["logins", "memory", "startup", "growth", "overload"] {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
     }

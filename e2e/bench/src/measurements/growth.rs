@@ -5,14 +5,16 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::error::BenchError;
+use agent::time::Stopwatch;
+
+use crate::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50_REQUEST};
 use crate::report::{Compared, Figures, Goal, Row, Unit};
 use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::{ServerProcess, providers};
+use crate::servers::{ServerProcess, folder, providers};
 use crate::setup::{Setup, Size};
 
 /// The live sessions of the broker that is compared.
@@ -64,8 +66,8 @@ struct MeasuredBroker {
 /// Measures two brokers in turn.
 async fn measure_sessions(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>, BenchError> {
     let sessions = setup.size.sessions;
-    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
-    let began = now();
+    let folder = folder()?;
+    let watch = Stopwatch::start();
     let start = |name| MeasuredBroker::start(setup, folder.path().join(name), providers);
     let (mut few, mut many) = (start("few.db").await?, start("many.db").await?);
     many.fill(sessions - FEW).await?;
@@ -75,7 +77,7 @@ async fn measure_sessions(setup: &Setup, providers: SocketAddr) -> Result<Vec<Ro
             it.load.measure(&it.broker, logins, &mut it.figures).await?;
         }
     }
-    if now() - began >= LIFETIME {
+    if watch.elapsed() >= LIFETIME {
         return Err(BenchError::Failed(format!(
             "{sessions} sessions took longer to open than they live on this machine; \
              open fewer with --sessions"
@@ -148,7 +150,7 @@ async fn measure_month(setup: &Setup, providers: SocketAddr) -> Result<Vec<Row>,
         ..
     } = setup.size;
     let [sessions, month] = parts(&setup.size);
-    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let folder = folder()?;
     let path = folder.path().join("broker.db");
     let config = BrokerConfig::new(&Store::File(path.clone()), providers)?;
     let mut broker = start_with_clock(setup, &config)?;
@@ -186,8 +188,7 @@ fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<ServerProces
     command.arg("replica").arg("--config").arg(config.path());
     // Each hour's logins arrive at once.
     command.env("BROKER_LIMITS__OVERLOAD_DELAY_MS", "60000");
-    let start = || ServerProcess::printing_its_address(command);
-    setup.cores.start_on(setup.cores.server, start)?
+    setup.start_printing(command)
 }
 
 fn advance_an_hour(broker: &mut ServerProcess) -> Result<(), BenchError> {
@@ -219,9 +220,4 @@ fn log_bytes(path: &Path) -> u64 {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     std::fs::metadata(log).map_or(0, |it| it.len())
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -6,14 +6,13 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::error::BenchError;
+use crate::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
-use crate::report::{Compared, Figures, Goal, Row, Unit};
+use crate::report::{Compared, Figures, Goal, Row, Unit, ms};
 use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::{ServerProcess, free_address, providers};
+use crate::servers::{ServerProcess, folder, free_address, providers};
 use crate::setup::{Setup, Version};
-use crate::stats::ms;
 
 const MAX_BROKER_MS: f64 = 8.0;
 const MAX_STACK_MS: f64 = 15.0;
@@ -75,7 +74,7 @@ async fn filled_store(
     setup: &Setup,
     providers: SocketAddr,
 ) -> Result<(TempDir, Store), BenchError> {
-    let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
+    let folder = folder()?;
     let store = Store::File(folder.path().join("broker.db"));
     let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
     let mut load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;

@@ -11,6 +11,7 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 
+use agent::random::secret;
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use rocket::config::LogLevel;
@@ -23,8 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::error::BenchError;
-use crate::load::login::secret;
+use crate::BenchError;
 
 /// Serves one page until it is killed.
 pub(crate) async fn serve_page(port: u16) -> Result<(), BenchError> {

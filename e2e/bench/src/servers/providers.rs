@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use agent::time::unix_ms;
 use http_body_util::{BodyExt as _, Collected, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -16,7 +16,7 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::error::BenchError;
+use crate::BenchError;
 
 /// The client ID of the broker at both providers.
 pub(crate) const CLIENT_ID: &str = "bench";
@@ -114,7 +114,7 @@ impl Providers {
     }
 
     fn tokens(&self, nonce: &str) -> Value {
-        let now = seconds_now();
+        let now = unix_ms() / 1_000;
         let claims = json!({
             "iss": self.url, "aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": nonce,
             "sub": "110169484474386276334", "iat": now, "exp": now + 3600,
@@ -131,10 +131,4 @@ impl Providers {
             "scope": "openid email profile", "id_token": token,
         })
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "a provider has its own clock")]
-fn seconds_now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map(|it| it.as_secs()).unwrap_or_default()
 }

@@ -1,10 +1,13 @@
-//! The table in the broker's README, between two markers.
+//! The repository that this program was built from: the broker of an earlier commit, which is
+//! measured as well; and the broker's README, in which the table is published between two
+//! markers.
 
 use std::fs;
-use std::process::Command;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::error::BenchError;
-use crate::programs::top_of_tree;
+use crate::BenchError;
 use crate::report::{Row, Table};
 
 /// The file in which the table is published.
@@ -13,9 +16,69 @@ const FILE: &str = "broker/README.md";
 const BEGIN: &str = "<!-- The table of `just bench --publish` -->\n";
 const END: &str = "<!-- End of the table -->\n";
 
+/// The top of the source tree that this program was built from.
+fn top_of_tree() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Builds the broker of a commit in a worktree of its own. The worktree and its target
+/// folder stay, so that the next commit compiles less, and so does each broker.
+pub(crate) fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
+    let error = |reason: &str| BenchError::because(format!("--against {commit}: {reason}"));
+    let folder = top_of_tree().join("target/bench");
+    fs::create_dir_all(&folder)?;
+    let folder = folder.canonicalize()?;
+    let (tree, target) = (folder.join("tree"), folder.join("target"));
+    let id = commit_id(commit)?
+        .ok_or_else(|| error("there is no such commit; `git log --oneline` lists them"))?;
+    let broker = folder.join(format!("broker-{id}"));
+    if broker.is_file() {
+        return Ok(broker);
+    }
+    if !check_out(&id, &tree)? {
+        let reason = format!("git cannot check it out in {}", tree.display());
+        return Err(error(&reason));
+    }
+    let mut build = Command::new("cargo");
+    let build = build.args(["build", "--locked", "--release", "-p", "broker"]);
+    let build = build.arg("--target-dir").arg(&target).current_dir(&tree);
+    if !build.status()?.success() {
+        return Err(error("its broker does not compile; name a later one"));
+    }
+    fs::copy(target.join("release/broker"), &broker)?;
+    Ok(broker)
+}
+
+/// The full id of a commit; none if there is no such commit.
+fn commit_id(commit: &str) -> io::Result<Option<String>> {
+    let output = Command::new("git")
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+        .arg(format!("{commit}^{{commit}}"))
+        .current_dir(top_of_tree())
+        .output()?;
+    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(output.status.success().then_some(id))
+}
+
+/// Whether git could check the commit out in `tree`.
+fn check_out(id: &str, tree: &Path) -> io::Result<bool> {
+    let mut git = Command::new("git");
+    git.arg("-C");
+    match tree.is_dir() {
+        true => git.arg(tree).args(["checkout", "--quiet", "--detach"]),
+        // `--force`: an earlier one was removed without a word to git.
+        false => git
+            .arg(top_of_tree())
+            .args(["worktree", "add", "--quiet", "--force", "--detach"])
+            .arg(tree),
+    };
+    let status = git.arg(id).stdout(Stdio::null()).status()?;
+    Ok(status.success())
+}
+
 /// Fails unless the tree is that of a commit, and the file has its markers: before a run
 /// of a quarter of an hour rather than after it.
-pub(crate) fn check() -> Result<(), BenchError> {
+pub(crate) fn check_publishable() -> Result<(), BenchError> {
     let changed = output("git", &["status", "--porcelain", "--untracked-files=no"])?;
     if !changed.is_empty() {
         let reason = "the tree has uncommitted changes, and a figure belongs to a commit; \
@@ -27,7 +90,7 @@ pub(crate) fn check() -> Result<(), BenchError> {
 }
 
 /// Writes the table of a whole run.
-pub(crate) fn write(rows: &[Row]) -> Result<(), BenchError> {
+pub(crate) fn publish(rows: &[Row]) -> Result<(), BenchError> {
     let path = top_of_tree().join(FILE);
     let text = fs::read_to_string(&path)?;
     let commit = output("git", &["rev-parse", "--short=10", "HEAD"])?;
