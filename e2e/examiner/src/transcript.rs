@@ -31,6 +31,16 @@ pub struct TranscriptLine {
 }
 
 impl TranscriptLine {
+    pub(crate) fn new(at: u64, from: &str, to: &str, what: impl Into<String>) -> Self {
+        Self {
+            at,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            what: what.into(),
+            is_wrong: false,
+        }
+    }
+
     fn concerns_app(&self) -> bool {
         self.from == "app" || self.to == "app"
     }
@@ -72,13 +82,7 @@ impl Transcript {
     pub(crate) fn add_at(&self, at: u64, from: &str, to: &str, what: impl Into<String>) {
         let mut lines = self.lock();
         if lines.len() < MAX_LINES {
-            lines.push(TranscriptLine {
-                at,
-                from: from.to_owned(),
-                to: to.to_owned(),
-                what: what.into(),
-                is_wrong: false,
-            });
+            lines.push(TranscriptLine::new(at, from, to, what));
         }
     }
 

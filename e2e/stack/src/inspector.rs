@@ -9,7 +9,7 @@
 //! | `sequence_view`, `exchange_view` | the sequence of one login, and one of its exchanges |
 //! | `present` | the presenter's view: one arrow at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
-//! | `diagram`, `layout` | the sequence diagram as SVG |
+//! | `diagram` | the sequence diagram of a login |
 //! | `sequence`, `rows` | the rows of the diagram, computed from events |
 //!
 //! The pages show no secret, because the event log masks what it returns.
@@ -17,7 +17,6 @@
 mod curl;
 mod diagram;
 mod exchange_view;
-mod layout;
 mod page;
 mod present;
 mod rows;

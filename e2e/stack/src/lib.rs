@@ -38,6 +38,7 @@
 //! | `launch` | the order in which everything starts and stops |
 //! | [`control`], `request` | the control address: the HTTP API, what its handlers take, and their errors |
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
+//! | [`sequence_diagram`] | sequence diagrams as SVG |
 //! | `lessons` | ten lessons, and the logins of the attacker in one of them |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
@@ -83,6 +84,7 @@ mod request;
 
 mod inspector;
 mod page;
+pub mod sequence_diagram;
 
 mod lessons;
 

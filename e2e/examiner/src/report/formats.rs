@@ -4,6 +4,7 @@
 
 use askama::Template;
 use serde::Serialize;
+use stack::sequence_diagram;
 
 use super::fix::{Language, OTHER_SPELLINGS};
 use super::{AsvsCoverage, Report, run};
@@ -13,17 +14,12 @@ use crate::result::{CheckResult, Grade};
 use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
 
-/// The style of the page, and of the diagrams: those have the looks of the inspector's.
-const STYLE: &str = concat!(
-    include_str!("../../../stack/static/diagram.css"),
-    include_str!("../../static/report.css"),
-);
-
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Html<'a> {
     report: &'a Report,
-    style: &'static str,
+    /// That of the diagrams, and that of the page.
+    styles: [&'static str; 2],
     language: Language,
     findings: Vec<&'a CheckResult>,
     lists: [(&'static str, Vec<&'a CheckResult>); 3],
@@ -35,7 +31,10 @@ impl Report {
     pub fn html(&self) -> String {
         let html = Html {
             report: self,
-            style: STYLE,
+            styles: [
+                sequence_diagram::STYLE,
+                include_str!("../../static/report.css"),
+            ],
             language: Language::of_command(&self.command),
             findings: self.findings(),
             lists: [

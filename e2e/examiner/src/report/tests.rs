@@ -25,13 +25,7 @@ fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
 }
 
 fn line(what: &str) -> TranscriptLine {
-    TranscriptLine {
-        at: 12,
-        from: "browser A".to_owned(),
-        to: "app".to_owned(),
-        what: what.to_owned(),
-        is_wrong: false,
-    }
+    TranscriptLine::new(12, "browser A", "app", what)
 }
 
 /// A report of an app that is started by `python app.py`.

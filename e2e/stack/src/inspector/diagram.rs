@@ -1,13 +1,16 @@
-//! The sequence diagram as SVG, inside a page or as a file of its own.
+//! The sequence diagram of a login, inside a page or as a file of its own.
 
-use askama::Template;
-
-use super::layout::{self, Layout, Shape};
-use super::rows::{Participant, Row};
+use super::rows::{Arrow, Participant, Row};
 use crate::labels;
+use crate::sequence_diagram::{DiagramArrow, Frame, SequenceDiagram, shortened};
 
-/// The style sheet, in the page and in the file.
-pub(crate) const STYLE: &str = include_str!("../../static/diagram.css");
+pub(crate) use crate::sequence_diagram::{Links, STYLE};
+
+/// The maximum length of the second line of an arrow, in characters.
+const DETAIL_CHARACTERS: usize = 28;
+
+/// The maximum length of the text below a name, in characters.
+const SUBTITLE_CHARACTERS: usize = 22;
 
 /// The names on the lifelines.
 #[derive(Debug, Clone)]
@@ -21,80 +24,76 @@ pub(crate) struct Participants {
     pub(crate) provider_host: String,
 }
 
-#[derive(Template)]
-#[template(path = "diagram.svg")]
-struct Diagram<'a> {
-    /// The links from arrows to exchanges; `None` in a file of its own.
-    links: Option<&'a Links<'a>>,
-    style: &'static str,
-    title: String,
-    width: i32,
-    top: i32,
-    layout: Layout,
-    lifelines: [Lifeline; 4],
-}
-
-/// The links of the arrows in a page.
-#[derive(Debug)]
-pub(crate) struct Links<'a> {
-    /// The path of the login's page.
-    pub(crate) path: &'a str,
-    /// The id of the exchange that is open.
-    pub(crate) chosen: Option<&'a str>,
-}
-
-struct Lifeline {
-    x: i32,
-    name: &'static str,
-    subtitle: String,
-}
-
 /// The diagram inside a page.
 pub(crate) fn in_page(rows: &[Row], participants: &Participants, links: &Links<'_>) -> String {
-    draw(rows, participants, Some(links))
+    participants.diagram(rows).draw(&Frame::Page(links))
 }
 
 /// The diagram as a file of its own.
 pub(crate) fn standalone(rows: &[Row], participants: &Participants) -> String {
-    draw(rows, participants, None)
+    participants.diagram(rows).draw(&Frame::File)
 }
 
-fn draw(rows: &[Row], participants: &Participants, links: Option<&Links<'_>>) -> String {
-    let diagram = Diagram {
-        links,
-        style: STYLE,
-        title: format!("Sequence diagram of a login at {}", participants.consumer),
-        width: layout::WIDTH,
-        top: layout::TOP,
-        layout: layout::arrange(rows, &|row| participants.describe(row)),
-        lifelines: participants.lifelines(),
-    };
-    diagram.render().expect("the template only writes strings")
-}
-
-impl Links<'_> {
-    pub(crate) fn to(&self, exchange: &str) -> String {
-        format!("{}?call={exchange}", self.path)
-    }
-
-    pub(crate) fn is_chosen(&self, exchange: &str) -> bool {
-        self.chosen == Some(exchange)
+/// The position of a lifeline.
+const fn x(participant: Participant) -> i32 {
+    match participant {
+        Participant::Browser => 110,
+        Participant::Consumer => 350,
+        Participant::Broker => 605,
+        Participant::Provider => 850,
     }
 }
 
 impl Participants {
-    fn lifelines(&self) -> [Lifeline; 4] {
-        let lifeline = |participant, subtitle: &str| Lifeline {
-            x: layout::x(participant),
-            name: self.name(participant),
-            subtitle: layout::shortened(subtitle, SUBTITLE_CHARACTERS),
-        };
-        [
-            lifeline(Participant::Browser, "the user’s"),
-            lifeline(Participant::Consumer, &self.consumer),
-            lifeline(Participant::Broker, &self.broker_host),
-            lifeline(Participant::Provider, &self.provider_host),
-        ]
+    fn diagram(&self, rows: &[Row]) -> SequenceDiagram {
+        let title = format!("Sequence diagram of a login at {}", self.consumer);
+        let mut diagram = SequenceDiagram::new(title, 960);
+        for (participant, subtitle) in [
+            (Participant::Browser, "the user’s"),
+            (Participant::Consumer, self.consumer.as_str()),
+            (Participant::Broker, &self.broker_host),
+            (Participant::Provider, &self.provider_host),
+        ] {
+            let subtitle = shortened(subtitle, SUBTITLE_CHARACTERS);
+            diagram.lifeline(x(participant), 200, self.name(participant), Some(subtitle));
+        }
+        for row in rows {
+            match row {
+                Row::Arrow(arrow) => diagram.arrow(self.arrow(arrow)),
+                Row::Committed(steps) => {
+                    let text = format!("✓ stored: {}", labels::steps_in_short(steps));
+                    diagram.pill(x(Participant::Broker), text);
+                }
+                Row::Note(note) => {
+                    let rule = note.rule.as_ref().map(|rule| format!("Rule {rule}"));
+                    let advice = note.advice.map(|advice| format!("What to do: {advice}"));
+                    let sentences = note.sentences.iter().cloned().chain(rule).chain(advice);
+                    diagram.note(note.style.class(), note.title.clone(), sentences);
+                }
+                Row::Pause(text) => diagram.divider("pause", text.clone()),
+                Row::Expiry(text) => diagram.divider("expiry", text.clone()),
+            }
+        }
+        diagram
+    }
+
+    fn arrow(&self, arrow: &Arrow) -> DiagramArrow {
+        let detail = arrow.detail.as_deref();
+        DiagramArrow {
+            from: x(arrow.from),
+            to: x(arrow.to),
+            is_lost: !arrow.arrives,
+            style: arrow.style.class(),
+            label: arrow.label.clone(),
+            detail: detail.map(|it| shortened(it, DETAIL_CHARACTERS)),
+            took: arrow.took.map(|took| match took.as_millis() {
+                0 => "< 1 ms".to_owned(),
+                ms => format!("{ms} ms"),
+            }),
+            id: arrow.id.clone(),
+            description: self.describe_arrow(arrow),
+            exchange: arrow.exchange.clone(),
+        }
     }
 
     fn name(&self, participant: Participant) -> &'static str {
@@ -109,31 +108,29 @@ impl Participants {
     /// The row as text, for screen readers and the list of steps.
     pub(crate) fn describe(&self, row: &Row) -> String {
         match row {
-            Row::Arrow(arrow) => {
-                let (from, to) = (self.name(arrow.from), self.name(arrow.to));
-                let end = if arrow.arrives {
-                    ""
-                } else {
-                    " (does not arrive)"
-                };
-                let detail = arrow.detail.iter().map(|it| format!(": {it}"));
-                let detail: String = detail.collect();
-                format!("{from} to {to}: {}{detail}{end}", arrow.label)
-            }
+            Row::Arrow(arrow) => self.describe_arrow(arrow),
             Row::Committed(steps) => format!("Broker stores: {}", labels::steps_in_short(steps)),
             Row::Note(note) => note.title.clone(),
             Row::Pause(text) | Row::Expiry(text) => text.clone(),
         }
     }
-}
 
-/// The maximum length of the text below a name, in characters.
-const SUBTITLE_CHARACTERS: usize = 22;
+    fn describe_arrow(&self, arrow: &Arrow) -> String {
+        let (from, to) = (self.name(arrow.from), self.name(arrow.to));
+        let end = if arrow.arrives {
+            ""
+        } else {
+            " (does not arrive)"
+        };
+        let detail = arrow.detail.iter().map(|it| format!(": {it}"));
+        let detail: String = detail.collect();
+        format!("{from} to {to}: {}{detail}{end}", arrow.label)
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::rows::Arrow;
 
     const HOSTILE: &str = r#""><script>alert('x')</script>&"#;
 
@@ -197,9 +194,8 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_by_characters() {
-        let shortened = |name: &str| layout::shortened(name, SUBTITLE_CHARACTERS);
-        assert_eq!(shortened("The demo"), "The demo");
-        let cut = shortened(&"ä".repeat(40));
+        assert_eq!(shortened("The demo", SUBTITLE_CHARACTERS), "The demo");
+        let cut = shortened(&"ä".repeat(40), SUBTITLE_CHARACTERS);
         assert_eq!((cut.chars().count(), cut.ends_with('…')), (22, true));
     }
 }
