@@ -52,96 +52,144 @@ pub(crate) async fn learn(
     hints: &Hints,
     flow: Option<Flow>,
 ) -> Result<Learnt, String> {
-    let mut preflight = Vec::new();
-    let mut found = |step, says: String| {
-        // A link may carry a token. The id of the project is none.
-        let says = if step == "project" {
-            says
-        } else {
-            stack::mask::scrub(&says)
-        };
-        preflight.push(PreflightStep { step, says });
+    let mut learning = Learning {
+        testbed,
+        hints,
+        preflight: Vec::new(),
     };
-
-    let transcript = Transcript::start();
-    let mut browser = testbed.browser("browser", &transcript);
-    permitted(testbed, &mut browser).await?;
-    let watch = Stopwatch::start();
-    let start = start_page(testbed, &mut browser).await?;
-    let latency = watch.elapsed();
-    let seconds = latency.as_secs_f64();
-    let slow = match latency > SLOW {
-        true => format!(", but only after {seconds:.1} s: the examination takes minutes"),
-        false => String::new(),
-    };
-    let status = start.status;
-    found(
-        "reachable",
-        format!("{} answers with status {status}{slow}", testbed.start),
-    );
-
-    let mut ways = sign_in::find(testbed, hints, &start).await?;
-    if let Some(flow) = flow {
-        ways.retain(|found| found.way.flow == flow);
-    }
-    if ways.is_empty() {
-        let name = flow.map_or("", Flow::as_str);
-        return Err(format!(
-            "the app does not use the {name} flow: leave out --flow"
-        ));
-    }
-    let names: Vec<_> = ways.iter().map(describe).collect();
-    found("sign_in", format!("sign-in starts by {}", names.join("; ")));
-
-    let project = project_of(testbed, &ways).await?;
-    found(
-        "project",
-        format!("the app is the project {}", project.client_id),
-    );
-
-    testbed.counts_only(&project.client_id);
-    let mut app = App {
-        ways: ways.into_iter().map(|found| found.way).collect(),
-        whoami: path_and_query(&testbed.start),
-        sign_out_page: path_and_query(&testbed.start),
-        client_secret: Some(project.client_secret),
-        ..App::default()
-    };
-    signed_in::complete_callbacks(testbed, &mut app).await?;
-    let callbacks: BTreeSet<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
-    let callbacks = Vec::from_iter(callbacks).join(" and ");
-    found("callback", format!("the browser comes back to {callbacks}"));
-
-    if let Err(stop) = signed_in::find_person(testbed, hints, &mut app).await {
-        app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, &app).await;
-        let is_found = app.has_strict_cookie
-            && signed_in::find_person(testbed, hints, &mut app)
-                .await
-                .is_ok();
-        if !is_found {
-            return Err(stop);
-        }
-        found(
-            "cookies",
-            "no user can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
-        );
-    }
-    let whoami = shown_target(&app.whoami);
-    found("whoami", format!("{whoami} shows who is signed in"));
-
-    signed_in::find_sign_out(testbed, hints, &start, &mut app).await?;
-    match &app.sign_out {
-        Some(step) => found("sign_out", format!("{} signs out", step.describe())),
-        None => found(
-            "sign_out",
-            "no way to sign out was found; if there is one, name it with sign_out".to_owned(),
-        ),
-    }
+    let (start, latency) = learning.reach_start_page().await?;
+    let ways = learning.find_ways(&start, flow).await?;
+    let mut app = learning.find_app(ways).await?;
+    learning.find_callbacks(&mut app).await?;
+    learning.find_person(&mut app).await?;
+    learning.find_sign_out(&start, &mut app).await?;
     Ok(Learnt {
         app,
-        preflight,
+        preflight: learning.preflight,
         latency,
     })
+}
+
+/// The steps of the preflight.
+struct Learning<'a> {
+    testbed: &'a Testbed,
+    hints: &'a Hints,
+    /// The steps so far.
+    preflight: Vec<PreflightStep>,
+}
+
+impl Learning<'_> {
+    /// Adds a finding. A link in it may carry a token.
+    fn found(&mut self, step: &'static str, says: &str) {
+        let says = stack::mask::scrub(says);
+        self.preflight.push(PreflightStep { step, says });
+    }
+
+    /// The start page, and the time that it took.
+    async fn reach_start_page(&mut self) -> Result<(Page, Duration), String> {
+        let mut browser = self.testbed.browser("browser", &Transcript::start());
+        permitted(self.testbed, &mut browser).await?;
+        let watch = Stopwatch::start();
+        let page = start_page(self.testbed, &mut browser).await?;
+        let latency = watch.elapsed();
+        let seconds = latency.as_secs_f64();
+        let slow = match latency > SLOW {
+            true => format!(", but only after {seconds:.1} s: the examination takes minutes"),
+            false => String::new(),
+        };
+        let (start, status) = (&self.testbed.start, page.status);
+        self.found(
+            "reachable",
+            &format!("{start} answers with status {status}{slow}"),
+        );
+        Ok((page, latency))
+    }
+
+    /// The ways to sign in, by this flow if one is given.
+    async fn find_ways(
+        &mut self,
+        start: &Page,
+        flow: Option<Flow>,
+    ) -> Result<Vec<FoundWay>, String> {
+        let mut ways = sign_in::find(self.testbed, self.hints, start).await?;
+        if let Some(flow) = flow {
+            ways.retain(|found| found.way.flow == flow);
+        }
+        if ways.is_empty() {
+            let name = flow.map_or("", Flow::as_str);
+            return Err(format!(
+                "the app does not use the {name} flow: leave out --flow"
+            ));
+        }
+        let names: Vec<_> = ways.iter().map(describe).collect();
+        self.found(
+            "sign_in",
+            &format!("sign-in starts by {}", names.join("; ")),
+        );
+        Ok(ways)
+    }
+
+    /// The app as far as its ways and its project tell, before anybody has signed in.
+    async fn find_app(&mut self, ways: Vec<FoundWay>) -> Result<App, String> {
+        let project = project_of(self.testbed, &ways).await?;
+        // The id of a project is no secret, and may look like one.
+        self.preflight.push(PreflightStep {
+            step: "project",
+            says: format!("the app is the project {}", project.client_id),
+        });
+        self.testbed.counts_only(&project.client_id);
+        Ok(App {
+            ways: ways.into_iter().map(|found| found.way).collect(),
+            whoami: path_and_query(&self.testbed.start),
+            sign_out_page: path_and_query(&self.testbed.start),
+            client_secret: Some(project.client_secret),
+            ..App::default()
+        })
+    }
+
+    async fn find_callbacks(&mut self, app: &mut App) -> Result<(), String> {
+        signed_in::complete_callbacks(self.testbed, app).await?;
+        let callbacks: BTreeSet<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
+        let callbacks = Vec::from_iter(callbacks).join(" and ");
+        self.found(
+            "callback",
+            &format!("the browser comes back to {callbacks}"),
+        );
+        Ok(())
+    }
+
+    /// Finds the page that shows who is signed in, if need be as if the session's cookie were
+    /// not SameSite=Strict.
+    async fn find_person(&mut self, app: &mut App) -> Result<(), String> {
+        let (testbed, hints) = (self.testbed, self.hints);
+        if let Err(stop) = signed_in::find_person(testbed, hints, app).await {
+            app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, app).await;
+            let is_found =
+                app.has_strict_cookie && signed_in::find_person(testbed, hints, app).await.is_ok();
+            if !is_found {
+                return Err(stop);
+            }
+            self.found(
+                "cookies",
+                "no user can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not",
+            );
+        }
+        let whoami = shown_target(&app.whoami);
+        self.found("whoami", &format!("{whoami} shows who is signed in"));
+        Ok(())
+    }
+
+    async fn find_sign_out(&mut self, start: &Page, app: &mut App) -> Result<(), String> {
+        signed_in::find_sign_out(self.testbed, self.hints, start, app).await?;
+        match &app.sign_out {
+            Some(step) => self.found("sign_out", &format!("{} signs out", step.describe())),
+            None => self.found(
+                "sign_out",
+                "no way to sign out was found; if there is one, name it with sign_out",
+            ),
+        }
+        Ok(())
+    }
 }
 
 fn describe(found: &FoundWay) -> String {
@@ -171,9 +219,7 @@ async fn permitted(testbed: &Testbed, browser: &mut Browser) -> Result<(), Strin
     if is_loopback(&testbed.start) {
         return Ok(());
     }
-    let permission = testbed
-        .at("/.well-known/examine-permission")
-        .map_err(|stop| stop.actual)?;
+    let permission = testbed.at("/.well-known/examine-permission")?;
     if permits(browser, &permission).await {
         return Ok(());
     }

@@ -121,6 +121,13 @@ impl From<ControlError> for Stop {
     }
 }
 
+/// The observation alone, where no check runs yet.
+impl From<Stop> for String {
+    fn from(stop: Stop) -> Self {
+        stop.actual
+    }
+}
+
 /// Ends the check as a failure if the app answers with a server's error: what it would have
 /// done stays unknown.
 pub(crate) fn require_no_server_error<T: Into<String>>(

@@ -27,7 +27,7 @@ pub(super) async fn look(
     mark: u64,
     own: Option<&str>,
 ) -> Result<Refusal, String> {
-    let calls = testbed.calls(mark).await.map_err(|stop| stop.actual)?;
+    let calls = testbed.calls(mark).await?;
     let Some(refused) = last_refused_start(&calls, own) else {
         return Ok(Refusal::None);
     };

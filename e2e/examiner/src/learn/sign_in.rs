@@ -142,7 +142,7 @@ impl Search<'_> {
     /// registered.
     async fn press(&mut self, steps: &[Step]) -> Result<Pressed, String> {
         self.presses += 1;
-        let mark = self.testbed.mark().await.map_err(|stop| stop.actual)?;
+        let mark = self.testbed.mark().await?;
         let pressed = self.press_once(steps, mark).await?;
         if matches!(pressed, Pressed::Started(_)) {
             return Ok(pressed);
@@ -210,7 +210,7 @@ impl Search<'_> {
             return Ok(Pressed::Nothing);
         };
         let provider = self.testbed.provider_at(&page.url).unwrap_or("google");
-        let calls = self.testbed.calls(mark).await.map_err(|stop| stop.actual)?;
+        let calls = self.testbed.calls(mark).await?;
         let project = calls.iter().rev().find_map(|call| call.project.clone());
         Ok(Pressed::Started(FoundWay {
             way: SignInWay {

@@ -60,7 +60,7 @@ pub(super) async fn find_person(
     let landing = nora.try_sign_in().await.map_err(cannot_learn)?;
     let whoami = match &hints.whoami {
         Some(path) => {
-            let url = testbed.at(path).map_err(|stop| stop.actual)?;
+            let url = testbed.at(path)?;
             let page = nora.open(&url).await.map_err(cannot_learn)?;
             shows(&nora, &page).then(|| path.clone())
         }
