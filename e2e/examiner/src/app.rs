@@ -222,7 +222,31 @@ impl Step {
         }
     }
 
-    /// The step as `examine.toml` and a flag take it.
+    /// The step that a person wrote: `css:#google`, or `POST /login/google`. An error begins with
+    /// `place`.
+    pub(crate) fn parse(place: &str, text: &str) -> Result<Self, String> {
+        if let Some(css) = text.strip_prefix("css:") {
+            return match scraper::Selector::parse(css) {
+                Ok(_) => Ok(Self::Css(css.to_owned())),
+                Err(_) => Err(format!("{place}: `{css}` is no CSS selector")),
+            };
+        }
+        let mut words = text.splitn(3, ' ');
+        match (words.next(), words.next()) {
+            (Some(method @ ("GET" | "POST")), Some(path)) if path.starts_with('/') => {
+                Ok(Self::Request {
+                    method: method.to_owned(),
+                    path: path.to_owned(),
+                    body: words.next().unwrap_or_default().to_owned(),
+                })
+            }
+            _ => Err(format!(
+                "{place}: expected css:SELECTOR or POST /path, not `{text}`"
+            )),
+        }
+    }
+
+    /// The step as `examine.toml` and a flag take it, and [`Step::parse`] reads it.
     pub(crate) fn setting(&self) -> String {
         match self {
             Self::Css(css) => format!("css:{css}"),
@@ -344,5 +368,25 @@ mod tests {
         let button = "<form><button name=csrf value=a1b2c3d4e5>Go</button></form>";
         let printed = Step::to(&html(button).controls()[0]).describe();
         assert_eq!(printed, "GET / with csrf=\u{2026}");
+    }
+
+    #[test]
+    fn a_step_is_a_selector_or_a_request_and_is_read_as_it_is_written() {
+        let request = Step::Request {
+            method: "POST".to_owned(),
+            path: "/logout".to_owned(),
+            body: "a=1 2".to_owned(),
+        };
+        for (text, step) in [
+            ("css:#out", Step::Css("#out".to_owned())),
+            ("POST /logout a=1 2", request),
+        ] {
+            assert_eq!(step.setting(), text);
+            assert_eq!(Step::parse("sign_out", text), Ok(step));
+        }
+        for wrong in ["#out", "PUT /logout", "POST logout", "css:["] {
+            let error = Step::parse("sign_out", wrong).unwrap_err();
+            assert!(error.starts_with("sign_out: "), "{wrong}");
+        }
     }
 }

@@ -78,10 +78,7 @@ impl Settings {
     /// One sentence that names the flag or the key.
     pub(super) fn plan(&self) -> Result<ExaminationPlan, String> {
         let file = ConfigFile::read(self.config.as_deref())?;
-        let expect = match self.expect.as_slice() {
-            [] => file.expect.clone(),
-            expect => expect.to_vec(),
-        };
+        let expect = or(&self.expect, file.expect.clone());
         known_ids("expect", &expect)?;
         known_ids("--only", &self.only)?;
         Ok(ExaminationPlan {
@@ -207,7 +204,7 @@ impl AppSettings {
                 whoami: self.whoami.clone().or(file.whoami),
                 sign_in: self.sign_in(&file.sign_in)?,
                 sign_out: sign_out
-                    .map(|step| parse_step("sign_out", &step))
+                    .map(|step| Step::parse("sign_out", &step))
                     .transpose()?,
             },
             ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
@@ -217,7 +214,7 @@ impl AppSettings {
     fn sign_in(&self, file: &BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
         let mut sign_in: Vec<(String, Step)> = Vec::new();
         let mut add = |place: &str, provider: &str, step: &str| -> Result<(), String> {
-            let found = (provider_name(place, provider)?, parse_step(place, step)?);
+            let found = (provider_name(place, provider)?, Step::parse(place, step)?);
             sign_in.retain(|(known, _)| known != provider);
             sign_in.push(found);
             Ok(())
@@ -328,29 +325,6 @@ impl ConfigFile {
     }
 }
 
-/// A step, as a person writes it: `css:#google`, or `POST /login/google`.
-fn parse_step(place: &str, text: &str) -> Result<Step, String> {
-    if let Some(css) = text.strip_prefix("css:") {
-        return match scraper::Selector::parse(css) {
-            Ok(_) => Ok(Step::Css(css.to_owned())),
-            Err(_) => Err(format!("{place}: `{css}` is no CSS selector")),
-        };
-    }
-    let mut words = text.splitn(3, ' ');
-    match (words.next(), words.next()) {
-        (Some(method @ ("GET" | "POST")), Some(path)) if path.starts_with('/') => {
-            Ok(Step::Request {
-                method: method.to_owned(),
-                path: path.to_owned(),
-                body: words.next().unwrap_or_default().to_owned(),
-            })
-        }
-        _ => Err(format!(
-            "{place}: expected css:SELECTOR or POST /path, not `{text}`"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -391,27 +365,5 @@ mod tests {
         assert_eq!(chromium(&[], false), Ok(ChromiumSettings::Hidden));
         let error = chromium(&["--show"], false).unwrap_err();
         assert!(error.starts_with("--show needs a display"), "{error}");
-    }
-
-    #[test]
-    fn a_step_is_a_selector_or_a_request() {
-        assert_eq!(
-            parse_step("sign_out", "css:#out"),
-            Ok(Step::Css("#out".to_owned()))
-        );
-        let request = Step::Request {
-            method: "POST".to_owned(),
-            path: "/logout".to_owned(),
-            body: "a=1 2".to_owned(),
-        };
-        assert_eq!(parse_step("sign_out", "POST /logout a=1 2"), Ok(request));
-        for wrong in ["#out", "PUT /logout", "POST logout", "css:["] {
-            assert!(
-                parse_step("sign_out", wrong)
-                    .unwrap_err()
-                    .starts_with("sign_out: "),
-                "{wrong}"
-            );
-        }
     }
 }
