@@ -54,7 +54,7 @@ pub struct Project {
 }
 
 /// An event of the stack, as far as clients read it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct Event {
     /// Its number.
     pub seq: u64,

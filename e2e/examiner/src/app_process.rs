@@ -1,7 +1,9 @@
 //! The app as a process that the examiner starts, with its settings in the environment,
-//! its output kept, and its whole process group ended at the end.
+//! its output kept, and its whole process group ended at the end; and the log files of an app,
+//! from the point at which its examination began.
 
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -12,9 +14,12 @@ pub(crate) use agent::program::Printed;
 /// The time that an app has to answer its first request.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A running app.
-#[derive(Debug)]
-pub(crate) struct AppProcess(Program);
+/// A running app. Its environment has the client secret.
+pub(crate) struct AppProcess {
+    program: Program,
+    command: Vec<String>,
+    environment: Vec<(String, String)>,
+}
 
 impl AppProcess {
     /// Starts `command` with `environment` beside its own.
@@ -24,9 +29,13 @@ impl AppProcess {
     /// If the program cannot be started.
     pub(crate) fn start(
         command: &[String],
-        environment: &[(String, String)],
+        environment: Vec<(String, String)>,
     ) -> Result<Self, String> {
-        Self::start_after(&Output::default(), command, environment)
+        Ok(Self {
+            program: start_after(&Output::default(), command, &environment)?,
+            command: command.to_vec(),
+            environment,
+        })
     }
 
     /// Ends the app and starts another, whose output follows.
@@ -34,34 +43,11 @@ impl AppProcess {
     /// # Errors
     ///
     /// If the program cannot be started.
-    pub(crate) fn restart(
-        &mut self,
-        command: &[String],
-        environment: &[(String, String)],
-    ) -> Result<(), String> {
+    pub(crate) fn restart(&mut self) -> Result<(), String> {
         self.stop();
-        *self = Self::start_after(&self.0.output, command, environment)?;
+        let output = &self.program.output;
+        self.program = start_after(output, &self.command, &self.environment)?;
         Ok(())
-    }
-
-    fn start_after(
-        output: &Output,
-        command: &[String],
-        environment: &[(String, String)],
-    ) -> Result<Self, String> {
-        let (program, arguments) = command.split_first().ok_or("the command is empty")?;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            // Into a pipe, Python prints in blocks, the last of which an end would lose.
-            .env("PYTHONUNBUFFERED", "1")
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let started = Program::start_after(output, command, EndsBy::KillOfGroup);
-        let started = started.map_err(|error| cannot_start(program, &error))?;
-        Ok(Self(started))
     }
 
     /// Waits until something listens at `port` of this machine.
@@ -70,7 +56,7 @@ impl AppProcess {
     ///
     /// If the command ends before, or never listens.
     pub(crate) async fn listens_at(&mut self, host: &str, port: u16) -> Result<(), String> {
-        let listens = self.0.listens_at(host, port, START_TIMEOUT).await;
+        let listens = self.program.listens_at(host, port, START_TIMEOUT).await;
         listens.map_err(|error| {
             let reason = match error {
                 NotListening::Ended(status) => format!(
@@ -100,13 +86,32 @@ impl AppProcess {
 
     /// The latest output of the app, also of the runs before this one.
     pub(crate) fn output(&self) -> Printed {
-        self.0.output.printed()
+        self.program.output.printed()
     }
 
     /// Ends the app and everything that it has started, and waits for its end.
     pub(crate) fn stop(&mut self) {
-        self.0.stop();
+        self.program.stop();
     }
+}
+
+fn start_after(
+    output: &Output,
+    command: &[String],
+    environment: &[(String, String)],
+) -> Result<Program, String> {
+    let (program, arguments) = command.split_first().ok_or("the command is empty")?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        // Into a pipe, Python prints in blocks, the last of which an end would lose.
+        .env("PYTHONUNBUFFERED", "1")
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Program::start_after(output, command, EndsBy::KillOfGroup)
+        .map_err(|error| cannot_start(program, &error))
 }
 
 fn cannot_start(program: &str, error: &io::Error) -> String {
@@ -117,5 +122,80 @@ fn cannot_start(program: &str, error: &io::Error) -> String {
             )
         }
         _ => format!("`{program}` cannot be started: {error}"),
+    }
+}
+
+/// The part of a log that is read: its end, for the logins of a check are there.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+/// A log file, to which the app appends.
+#[derive(Debug, Clone)]
+pub(crate) struct LogFile {
+    pub(crate) path: PathBuf,
+    /// The length that it had before.
+    start: u64,
+}
+
+impl LogFile {
+    /// The log at `path`, from its present end on. It may appear later.
+    pub(crate) fn from_now(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            start: std::fs::metadata(path).map_or(0, |it| it.len()),
+        }
+    }
+
+    /// The last 8 MiB of what was appended since; of a file that became shorter, of all.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub(crate) fn appended(&self) -> io::Result<String> {
+        let mut file = std::fs::File::open(&self.path)?;
+        let length = file.metadata()?.len();
+        let start = if length < self.start { 0 } else { self.start };
+        let start = start.max(length.saturating_sub(MAX_BYTES));
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(length - start).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn only_what_an_app_appends_is_read() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        writeln!(file, "before").unwrap();
+        let log = LogFile::from_now(file.path());
+        assert_eq!(log.appended().unwrap(), "");
+        writeln!(file, "after").unwrap();
+        assert_eq!(log.appended().unwrap(), "after\n");
+        file.as_file().set_len(2).unwrap();
+        assert_eq!(log.appended().unwrap(), "be");
+    }
+
+    #[test]
+    fn of_a_long_log_the_end_is_read() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let log = LogFile::from_now(file.path());
+        let far = file.as_file().set_len(MAX_BYTES);
+        far.unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        write!(file, "the last login").unwrap();
+        let appended = log.appended().unwrap();
+        assert_eq!(appended.len() as u64, MAX_BYTES);
+        assert!(appended.ends_with("the last login"));
+    }
+
+    #[test]
+    fn a_log_that_never_appears_cannot_be_read() {
+        let log = LogFile::from_now(Path::new("/nowhere/app.log"));
+        assert!(log.appended().is_err());
     }
 }

@@ -41,11 +41,9 @@ impl Parties {
     }
 
     fn has_host(&self, url: &Url) -> bool {
-        let hosts = self
-            .0
-            .iter()
-            .filter_map(|(origin, _)| Url::parse(origin).ok());
-        hosts.into_iter().any(|its| its.host() == url.host())
+        let origins = self.0.iter().map(|(origin, _)| Url::parse(origin));
+        let mut known = origins.flatten();
+        known.any(|its| its.host() == url.host())
     }
 }
 

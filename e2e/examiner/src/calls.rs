@@ -20,102 +20,57 @@ pub(crate) mod operation {
     pub(crate) const PROVIDERS: &str = "GET /api/providers";
 }
 
-/// A call that reached the proxy in front of the broker.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Call {
-    pub(crate) request_id: String,
-    /// The stack's time, in Unix milliseconds.
-    pub(crate) at: i64,
-    /// `POST /v1/login/result`
-    pub(crate) operation: String,
-    pub(crate) project: Option<String>,
-    /// The id of its login, the same for every call with one session key or state.
-    pub(crate) login: Option<String>,
-    /// The broker's status, also where a fault kept it from the app.
-    pub(crate) status: Option<u16>,
-    /// The rule by which the broker refused it.
-    pub(crate) rule: Option<String>,
-    /// The fault that it met.
-    pub(crate) fault: Option<String>,
-    /// Whether a browser made it, and not the app's backend.
-    pub(crate) is_by_browser: bool,
-    /// The origin of a browser's visit, as far as its metadata shows it.
-    pub(crate) provenance: Option<String>,
-}
+/// A call that reached the proxy in front of the broker: the events of one request as one.
+pub(crate) type Call = Event;
 
 /// The calls at the broker, oldest first: one for each request, with its fault.
-pub(crate) fn from_events(events: &[Event]) -> Vec<Call> {
+pub(crate) fn from_events(events: Vec<Event>) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     // A remark about a repeated call is beside the event of the call itself.
-    for event in events.iter().filter(|it| it.to == "broker" && !it.resend) {
-        match calls
-            .iter_mut()
-            .find(|it| it.request_id == event.request_id)
-        {
-            Some(call) => call.merge(event),
-            None => calls.push(Call::new(event)),
+    let own = events
+        .into_iter()
+        .filter(|it| it.to == "broker" && !it.resend);
+    for event in own {
+        let id = &event.request_id;
+        match calls.iter_mut().find(|it| it.request_id == *id) {
+            Some(call) => merge(call, event),
+            None => calls.push(event),
         }
     }
     calls
 }
 
-impl Call {
-    fn new(event: &Event) -> Self {
-        Self {
-            request_id: event.request_id.clone(),
-            at: event.at,
-            operation: event.operation.clone(),
-            project: event.project.clone(),
-            login: event.login.clone(),
-            status: event.status,
-            rule: event.rule.clone(),
-            fault: event.fault.clone(),
-            is_by_browser: event.from == "browser",
-            provenance: event.provenance.clone(),
-        }
-    }
+/// Adds what `call` lacks.
+fn merge(call: &mut Call, event: Event) {
+    call.project = call.project.take().or(event.project);
+    call.login = call.login.take().or(event.login);
+    call.rule = call.rule.take().or(event.rule);
+    call.fault = call.fault.take().or(event.fault);
+    call.provenance = call.provenance.take().or(event.provenance);
+    call.status = call.status.or(event.status);
+}
 
-    fn merge(&mut self, event: &Event) {
-        let fill = |own: &mut Option<String>, its: &Option<String>| {
-            if own.is_none() {
-                own.clone_from(its);
-            }
-        };
-        fill(&mut self.project, &event.project);
-        fill(&mut self.login, &event.login);
-        fill(&mut self.rule, &event.rule);
-        fill(&mut self.fault, &event.fault);
-        fill(&mut self.provenance, &event.provenance);
-        self.status = self.status.or(event.status);
-    }
+/// Whether the app's backend made the call, and no browser. `GET /api/providers` does not count:
+/// an app may ask for it whenever it shows a page.
+pub(crate) fn is_by_app(call: &Call) -> bool {
+    call.from != "browser" && call.operation != operation::PROVIDERS
+}
 
-    /// Whether the app's backend made the call. `GET /api/providers` does not count: an
-    /// app may ask for it whenever it shows a page.
-    pub(crate) fn is_by_app(&self) -> bool {
-        !self.is_by_browser && self.operation != operation::PROVIDERS
-    }
+/// Whether the call fetches the outcome of a login: a result, a token or a profile.
+pub(crate) fn is_fetch(call: &Call) -> bool {
+    matches!(
+        call.operation.as_str(),
+        operation::RESULT | operation::TOKEN | operation::PROFILE
+    )
+}
 
-    /// Whether the call fetches the outcome of a login: a result, a token or a profile.
-    pub(crate) fn is_fetch(&self) -> bool {
-        matches!(
-            self.operation.as_str(),
-            operation::RESULT | operation::TOKEN | operation::PROFILE
-        )
-    }
-
-    /// The call in a few words: `POST /v1/token → 400 (code.once), fault lose_response`.
-    pub(crate) fn describe(&self) -> String {
-        let status = self
-            .status
-            .map_or("no answer".to_owned(), |it| it.to_string());
-        let rule = self
-            .rule
-            .as_ref()
-            .map_or(String::new(), |it| format!(" ({it})"));
-        let fault = self
-            .fault
-            .as_ref()
-            .map_or(String::new(), |it| format!(", fault {it}"));
-        format!("{} \u{2192} {status}{rule}{fault}", self.operation)
-    }
+/// The call in a few words: `POST /v1/token → 400 (code.once), fault lose_response`. Its status is
+/// the broker's, also where a fault kept it from the app.
+pub(crate) fn describe(call: &Call) -> String {
+    let status = call.status;
+    let status = status.map_or("no answer".to_owned(), |it| it.to_string());
+    let rule = call.rule.iter().map(|it| format!(" ({it})"));
+    let fault = call.fault.iter().map(|it| format!(", fault {it}"));
+    let more: String = rule.chain(fault).collect();
+    format!("{} \u{2192} {status}{more}", call.operation)
 }

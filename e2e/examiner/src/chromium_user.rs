@@ -6,9 +6,9 @@ use url::Url;
 
 use crate::app::Step;
 use crate::chromium::{ARRIVAL_TIMEOUT, Tab, failed};
-use crate::person::Person;
 use crate::time::{Stopwatch, pause};
 use crate::trial::Trial;
+use crate::user::Person;
 use crate::verdict::{Outcome, Stop};
 
 /// A person with a Chromium, which has a fresh profile.

@@ -2,8 +2,6 @@
 //! many at once as there are testbeds.
 
 mod run_check;
-#[cfg(test)]
-mod tests;
 mod workers;
 
 use std::collections::VecDeque;
@@ -12,10 +10,10 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use crate::app::{App, Flow};
+use crate::app_process::LogFile;
 use crate::catalogue::{self, Check};
 use crate::chromium::Chromium;
 use crate::learn::{self, PreflightStep};
-use crate::log_file::LogFile;
 use crate::plan::ExaminationPlan;
 use crate::report::Report;
 use crate::testbed::Testbed;
@@ -162,6 +160,64 @@ impl Interactive {
         let _ = testbed.control.disarm().await;
         for provider in self.0 {
             let _ = testbed.control.set_mode(provider, "automatic").await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stack::{Stack, StackSettings};
+    use tokio::net::TcpListener;
+    use url::Url;
+
+    use super::*;
+    use crate::verdict::Verdict;
+
+    /// A stack whose providers sign everybody in at once, as that of `just up` does.
+    async fn automatic_stack() -> Stack {
+        let settings = StackSettings {
+            automatic: true,
+            ..StackSettings::for_tests()
+        };
+        Stack::start(settings).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_interrupted_examination_leaves_the_providers_as_they_were() {
+        let stack = automatic_stack().await;
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let start = format!("http://{}/", silent.local_addr().unwrap());
+        let plan = ExaminationPlan {
+            control: stack.urls().control.clone(),
+            ..ExaminationPlan::new(Url::parse(&start).unwrap())
+        };
+        let control = crate::control::Control::at(&plan.control).unwrap();
+        let interruption = async {
+            while control.mode("github").await.unwrap() == "automatic" {
+                crate::time::pause(std::time::Duration::from_millis(10)).await;
+            }
+        };
+        let ended = examine_until(&plan, &mut |_| {}, interruption).await;
+        assert!(ended.unwrap().is_none());
+        assert_eq!(control.mode("google").await.unwrap(), "automatic");
+        assert_eq!(control.mode("github").await.unwrap(), "automatic");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_check_of_which_nothing_is_known_is_not_tested() {
+        let stack = automatic_stack().await;
+        let start = Url::parse("http://localhost:1/").unwrap();
+        let testbed = Testbed::attach(&stack.urls().control, &start)
+            .await
+            .unwrap();
+        let app = App::default();
+        let trial = Trial::new(&testbed, &app, Flow::Clean);
+        let stops = [
+            trial.sign_out_step().map(drop).unwrap_err(),
+            testbed.restart_app().await.unwrap_err(),
+        ];
+        for stop in stops {
+            assert_eq!(stop.verdict, Verdict::NotTested, "{}", stop.actual);
         }
     }
 }

@@ -14,12 +14,11 @@
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
-//! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time |
+//! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time; its log files |
 //! | `browser` | the agent's browser, recorded |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `foreign_site` | a site of the attacker's |
 //! | `calls` | the broker's side |
-//! | `log_file` | the app's log files |
 //! | `search` | the search for secrets |
 //!
 //! # Limits
@@ -44,8 +43,6 @@ mod chromium;
 mod chromium_user;
 mod foreign_site;
 mod learn;
-mod log_file;
-mod person;
 mod search;
 mod testbed;
 mod trial;

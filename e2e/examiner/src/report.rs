@@ -193,8 +193,8 @@ impl Report {
 
     /// The failure whose fix closes the worst attack.
     pub fn fix_first(&self) -> Option<&CheckResult> {
-        let findings = self.findings().into_iter();
-        findings.into_iter().find(|it| it.verdict.is_red())
+        let mut findings = self.findings().into_iter();
+        findings.find(|it| it.verdict.is_red())
     }
 
     /// Whether the check is known to fail.

@@ -12,13 +12,12 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::app_process::{AppProcess, Printed};
+use crate::app_process::{AppProcess, LogFile, Printed};
 use crate::browser::{Browser, Parties, RecordedRequests, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses};
-use crate::log_file::LogFile;
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
@@ -99,12 +98,10 @@ impl Testbed {
                 )
             })?;
         let environment = environment(&control, &addresses, &project, start);
-        let mut process = AppProcess::start(command, &environment)?;
+        let mut process = AppProcess::start(command, environment)?;
         process.listens_at(host, port).await?;
         let launched = Launched {
             _stack: stack,
-            command: command.to_vec(),
-            environment,
             process: Mutex::new(process),
         };
         Self::new(control, addresses, start, Some(project), Some(launched))
@@ -227,7 +224,7 @@ impl Testbed {
     /// The calls at the broker after `mark`.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
         let events = self.control.events(mark).await.map_err(Stop::harness)?;
-        let mut calls = calls::from_events(&events);
+        let mut calls = calls::from_events(events);
         if let Some(own) = self.learnt_project.get() {
             calls.retain(|call| call.project.as_ref().is_none_or(|its| its == own));
         }
@@ -282,8 +279,6 @@ const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
 /// A stack and an app that end with this value.
 struct Launched {
     _stack: Stack,
-    command: Vec<String>,
-    environment: Vec<(String, String)>,
     process: Mutex<AppProcess>,
 }
 
@@ -295,8 +290,7 @@ impl Launched {
         let host = start.host_str().unwrap_or("localhost");
         let watch = Stopwatch::start();
         loop {
-            let restarted = process.restart(&self.command, &self.environment);
-            restarted.map_err(Stop::not_testable)?;
+            process.restart().map_err(Stop::not_testable)?;
             let listens = process.listens_at(host, port).await;
             // The port may still be taken by the connections of the one before.
             if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {

@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::app::{App, Flow, SignInWay, Step};
 use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
-use crate::calls::Call;
+use crate::calls::{self, Call};
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop, Verdict};
@@ -141,7 +141,7 @@ impl<'w> Trial<'w> {
     /// The app's own calls at the broker since `mark`, once it is idle.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
         let calls = self.testbed.calls_when_idle(mark, IDLE).await?;
-        let own: Vec<_> = calls.into_iter().filter(Call::is_by_app).collect();
+        let own: Vec<_> = calls.into_iter().filter(calls::is_by_app).collect();
         let advanced = self.testbed.control.advanced_ms().await?;
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         for call in &own {
@@ -149,7 +149,8 @@ impl<'w> Trial<'w> {
                 continue;
             }
             let at = self.transcript.at_stack_time(call.at, advanced);
-            self.transcript.add_at(at, "app", "broker", call.describe());
+            self.transcript
+                .add_at(at, "app", "broker", calls::describe(call));
         }
         Ok(own)
     }
@@ -184,10 +185,8 @@ impl<'w> Trial<'w> {
     pub(crate) async fn to_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Page> {
         let mut page = browser.visit(visit).await?;
         if self.testbed.is_broker(&page.url) && page.status == 200 {
-            let forms = page.forms().into_iter();
-            let go_on = forms
-                .into_iter()
-                .find(|form| form.action.path().ends_with("/continue"));
+            let mut forms = page.forms().into_iter();
+            let go_on = forms.find(|form| form.action.path().ends_with("/continue"));
             if let Some(form) = go_on {
                 let visit = Visit::press(&page, &Clickable::Button(form.into(), 0));
                 page = browser.visit(visit).await?;
@@ -211,12 +210,12 @@ impl<'w> Trial<'w> {
         name: &str,
     ) -> Outcome<Visit> {
         let wanted = Some(("misbehave".to_owned(), name.to_owned()));
-        let controls = page.controls().into_iter();
-        let control = controls.into_iter().find(|control| match control {
-            Clickable::Button(form, index) => form
-                .buttons
-                .get(*index)
-                .is_some_and(|it| it.field == wanted),
+        let mut controls = page.controls().into_iter();
+        let control = controls.find(|control| match control {
+            Clickable::Button(form, index) => {
+                let button = form.buttons.get(*index);
+                button.is_some_and(|it| it.field == wanted)
+            }
             Clickable::Link(_) => false,
         });
         let control =

@@ -89,14 +89,6 @@ impl Stop {
         Self::new(Verdict::Fail, actual)
     }
 
-    /// The app broke the rule, and the attacker was seen as the victim.
-    pub(crate) fn takeover(actual: impl Into<String>) -> Self {
-        Self {
-            is_takeover: true,
-            ..Self::fail(actual)
-        }
-    }
-
     pub(crate) fn not_testable(reason: impl Into<String>) -> Self {
         Self::new(Verdict::NotTestable, reason)
     }
@@ -136,6 +128,14 @@ pub(crate) fn require_no_server_error<T: Into<String>>(
 ) -> Outcome {
     require(status < 500, actual).map_err(|stop| Stop {
         is_server_error: true,
+        ..stop
+    })
+}
+
+/// Ends the check as a failure if one person was seen in the account of another.
+pub(crate) fn no_takeover<T: Into<String>>(is_seen: bool, actual: impl FnOnce() -> T) -> Outcome {
+    require(!is_seen, actual).map_err(|stop| Stop {
+        is_takeover: true,
         ..stop
     })
 }

@@ -4,11 +4,10 @@ use url::Url;
 
 use crate::app::SignInWay;
 use crate::browser::{Browser, Clickable, Form, Page, Visit};
-use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
-use crate::user::User;
-use crate::verdict::{Outcome, Stop, require};
+use crate::user::{Person, User};
+use crate::verdict::{Outcome, Stop, no_takeover, require};
 
 /// `account-by-subject`: the same address with another subject, and the reverse.
 pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
@@ -100,25 +99,22 @@ impl<'t> Belongings<'t> {
         let mut second = trial.user_as("the attacker's browser", other);
         let begun = trial.begin_by(&mut second.browser, way).await?;
         let landing = second.finish(begun).await?;
-        if let Some((text, pages)) = &self.saved
-            && !showing(&mut second.browser, pages, text).await?.is_empty()
-        {
-            return Err(Stop::takeover(format!(
-                "{by} sees a text that the first user saved"
-            )));
+        if let Some((text, pages)) = &self.saved {
+            let shows = showing(&mut second.browser, pages, text).await?;
+            no_takeover(!shows.is_empty(), || {
+                format!("{by} sees a text that the first user saved")
+            })?;
         }
         let owners_page = self.owner.clone().whoami().await?.body;
-        if without_address(&second.person, first).is_shown_in(&owners_page) {
-            return Err(Stop::takeover(format!(
-                "after {by} has signed in, the first user's page shows the second user"
-            )));
-        }
+        no_takeover(
+            without_address(&second.person, first).is_shown_in(&owners_page),
+            || format!("after {by} has signed in, the first user's page shows the second user"),
+        )?;
         let body = second.whoami().await?.body;
-        if without_address(first, &second.person).is_shown_in(&body) {
-            return Err(Stop::takeover(format!(
-                "{by} is signed in as the first user"
-            )));
-        }
+        no_takeover(
+            without_address(first, &second.person).is_shown_in(&body),
+            || format!("{by} is signed in as the first user"),
+        )?;
         // An address that is not verified may be refused.
         let is_in = second.person.is_shown_in(&body) || !second.person.is_email_verified;
         require(is_in, || {

@@ -7,16 +7,14 @@ use serde_json::{Value, json};
 use url::{Position, Url};
 
 use super::corpora::{CORPORA, Part, WrongAnswer, fill};
-use super::demands::{page_in_words, parameter};
-use super::faulted::{Login, answer, calls_of, was_met_by_another};
-use super::look::SignedInLook;
+use super::demands::{SignedInLook, page_in_words, parameter};
+use super::failures::{Login, answer, calls_of, was_met_by_another};
 use crate::app::Flow;
 use crate::browser::{Arrival, Visit};
 use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
-use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
-use crate::user::User;
+use crate::user::{Person, User};
 use crate::verdict::{Outcome, Stop, require};
 
 /// The attempts at one answer: an app that reads results in the background may take the

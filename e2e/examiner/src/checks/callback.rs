@@ -9,12 +9,11 @@ use super::corpora::{CORPORA, Pair, fill};
 use super::demands::{no_call, no_server_error};
 use crate::app::SignInWay;
 use crate::browser::{Visit, encode};
-use crate::calls::Call;
-use crate::person::Person;
+use crate::calls;
 use crate::random;
 use crate::trial::Trial;
-use crate::user::User;
-use crate::verdict::{Outcome, Stop, require};
+use crate::user::{Person, User};
+use crate::verdict::{Outcome, no_takeover, require};
 
 /// `binding-required`: the callback of a login that another browser began.
 pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
@@ -25,14 +24,18 @@ pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
     let page = foreign.visit(Visit::typed(&callback.url)).await?;
     let calls = trial.calls(mark).await?;
-    if foreign.is_signed_in().await? {
-        return Err(Stop::takeover(format!(
+    no_takeover(foreign.is_signed_in().await?, || {
+        format!(
             "a browser without any cookie asked for {} and is signed in as the user who had signed in elsewhere",
             callback.url.path()
-        )));
-    }
+        )
+    })?;
     let what = "the callback in a browser without a session";
-    no_call(&calls, Call::is_fetch, &format!("{what} made the app call"))?;
+    no_call(
+        &calls,
+        calls::is_fetch,
+        &format!("{what} made the app call"),
+    )?;
     no_server_error(&page, &format!("{what} answers with"))?;
     // The login itself is unharmed.
     victim.visit(callback).await?;
@@ -51,9 +54,7 @@ pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
     let mut ada = trial.user("browser A", "Ada");
     let callback = ada.up_to_callback().await?;
     ada.visit(callback.clone()).await?;
-    if !ada.is_signed_in().await? {
-        return Err(Stop::not_testable("a plain sign-in did not work"));
-    }
+    ada.require_signed_in().await?;
 
     let mark = trial.mark().await?;
     let replay = Visit::typed(&callback.url);
@@ -107,7 +108,7 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
         ada.browser.send(&changed).await?;
         let calls = trial.calls(mark).await?;
         require(calls.is_empty(), || {
-            let made: Vec<_> = calls.iter().map(Call::describe).collect();
+            let made: Vec<_> = calls.iter().map(calls::describe).collect();
             let made = made.join("; ");
             format!("{way} of the callback made the app call {made}")
         })?;
@@ -126,9 +127,6 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     let is_ignored =
         |name: &str| !(is_shared(&trial.app.ways) && ["code", "state", "error"].contains(&name));
     let values = values_of(&victim.person);
-    let values = values
-        .each_ref()
-        .map(|(name, value)| (*name, value.as_str()));
     let mut attempts = Vec::new();
     for group in &CORPORA.parameters {
         let pairs = group.pairs.iter().filter(|(name, _)| is_ignored(name));
@@ -224,7 +222,7 @@ impl Attempt<'_> {
         attacker.visit(visit).await?;
         self.not_the_victim(&mut attacker).await?;
         let calls = trial.testbed.calls(mark).await?;
-        require(!calls.iter().any(Call::is_fetch), || {
+        require(!calls.iter().any(calls::is_fetch), || {
             let what = &self.what;
             format!("the callback with {what} makes the app ask the broker, without a login")
         })
@@ -252,13 +250,10 @@ impl Attempt<'_> {
     }
 
     async fn not_the_victim(&self, user: &mut User<'_>) -> Outcome {
-        if !user.sees(self.victim).await? {
-            return Ok(());
-        }
-        let what = &self.what;
-        Err(Stop::takeover(format!(
-            "the callback with {what} shows that user's account"
-        )))
+        no_takeover(user.sees(self.victim).await?, || {
+            let what = &self.what;
+            format!("the callback with {what} shows that user's account")
+        })
     }
 }
 

@@ -15,9 +15,9 @@ use crate::catalogue::wait_of;
 use crate::chromium::Tab;
 use crate::chromium_user::ChromiumUser;
 use crate::foreign_site::ForeignSite;
-use crate::person::Person;
 use crate::search::{self, Haystack};
 use crate::trial::{IDLE, Trial};
+use crate::user::Person;
 use crate::verdict::{Outcome, Stop, require};
 
 /// The number of times that Back is pressed at most.

@@ -87,9 +87,9 @@ pub(super) static CORPORA: LazyLock<Corpora> = LazyLock::new(|| {
 });
 
 /// The text of a row, with values in place of the words in braces.
-pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| {
-        text.replace(&format!("{{{name}}}"), value)
+pub(super) fn fill<V: AsRef<str>>(row: &str, values: &[(&str, V)]) -> String {
+    values.iter().fold(row.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), value.as_ref())
     })
 }
 

@@ -1,11 +1,12 @@
 //! The demands that several checks make of a page, of the app's calls, and of a browser's
-//! cookies.
+//! cookies; and the sign by which they see a session where no name shows.
 
 use url::Url;
 
 use crate::browser::{Browser, Cookie, Page};
-use crate::calls::Call;
+use crate::calls::{self, Call};
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// Ends the check as a failure if the page is an error of the server's; `what`, such as "the
@@ -19,7 +20,7 @@ pub(super) fn no_server_error(page: &Page, what: &str) -> Outcome {
 pub(super) fn no_call(calls: &[Call], is_such: impl Fn(&Call) -> bool, what: &str) -> Outcome {
     match calls.iter().find(|call| is_such(call)) {
         None => Ok(()),
-        Some(call) => Err(Stop::fail(format!("{what} {}", call.describe()))),
+        Some(call) => Err(Stop::fail(format!("{what} {}", calls::describe(call)))),
     }
 }
 
@@ -94,4 +95,48 @@ pub(super) fn some_cookies<T>(cookies: Vec<T>) -> Outcome<Vec<T>> {
 pub(super) fn parameter(url: &Url, name: &str) -> Outcome<String> {
     let value = agent::url::parameter(url.as_str(), name);
     value.ok_or_else(|| Stop::not_testable(format!("{} has no {name}", url.path())))
+}
+
+/// The sign of a session where no name shows: the way to sign out, which a visitor lacks;
+/// without one, a page that shows another text than to a visitor.
+pub(super) struct SignedInLook {
+    is_sign_out_telling: bool,
+    visitors_text: String,
+}
+
+impl SignedInLook {
+    pub(super) async fn learn(trial: &Trial<'_>) -> Outcome<Self> {
+        let mut visitor = trial.user("browser B", "Ben");
+        let visitors_text = visitor.whoami().await?.text();
+        let shows_sign_out = has_sign_out(&mut visitor).await?;
+        Ok(Self {
+            is_sign_out_telling: shows_sign_out == Some(false),
+            visitors_text,
+        })
+    }
+
+    /// Whether the app shows this user, surely, that they are signed in.
+    pub(super) async fn is_shown_to(&self, user: &mut User<'_>) -> Outcome<bool> {
+        Ok(self.is_sign_out_telling && has_sign_out(user).await? == Some(true))
+    }
+
+    /// As [`is_shown_to`](Self::is_shown_to), with a guess where the app has no such sign.
+    pub(super) async fn seems_shown_to(&self, user: &mut User<'_>) -> Outcome<bool> {
+        if self.is_sign_out_telling {
+            return self.is_shown_to(user).await;
+        }
+        let page = user.whoami().await?;
+        Ok(page.status == 200 && page.text() != self.visitors_text)
+    }
+}
+
+/// Whether the page has the step that signs out; `None` if no such step is known.
+async fn has_sign_out(user: &mut User<'_>) -> Outcome<Option<bool>> {
+    let app = user.trial.app;
+    let Some(step) = &app.sign_out else {
+        return Ok(None);
+    };
+    let url = user.trial.testbed.at(&app.sign_out_page)?;
+    let page = user.open(&url).await?;
+    Ok(Some(step.on_page(&page).is_some()))
 }

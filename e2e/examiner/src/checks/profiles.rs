@@ -1,19 +1,19 @@
 //! Profiles that are empty, or hostile.
 
+use scraper::Selector;
 use serde_json::{Value, json};
 
 use super::answers::arm_right;
 use super::corpora::{CORPORA, fill};
-use super::faulted::login_before;
-use super::look::{SignedInLook, harm_of};
+use super::demands::SignedInLook;
+use super::failures::login_before;
 use crate::app::Flow;
 use crate::browser::Page;
 use crate::calls::operation::PROFILE;
-use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
-use crate::user::User;
-use crate::verdict::{Outcome, Stop, require};
+use crate::user::{Person, User};
+use crate::verdict::{Outcome, Stop, no_takeover, require};
 
 /// The words that a programming language shows for nothing.
 const NOTHING: [&str; 5] = ["null", "None", "undefined", "nil", "NaN"];
@@ -80,18 +80,15 @@ async fn users_without_address_stay_apart(trial: &Trial<'_>) -> Outcome {
         });
     first.try_sign_in().await?;
     second.try_sign_in().await?;
-    if first.sees(&second.person).await? {
-        return Err(Stop::takeover(
-            "of two users without an e-mail address, the first one's own page shows the second",
-        ));
-    }
+    no_takeover(
+        first.sees(&second.person).await?,
+        || "of two users without an e-mail address, the first one's own page shows the second",
+    )?;
     let visitor = trial.whoami(&mut trial.browser("browser F")).await?.body;
-    if first.person.is_shown_in(&visitor) || second.person.is_shown_in(&visitor) {
-        return Err(Stop::takeover(
-            "after a user without an e-mail address has signed in, a browser without any cookie sees that user's page",
-        ));
-    }
-    Ok(())
+    no_takeover(
+        first.person.is_shown_in(&visitor) || second.person.is_shown_in(&visitor),
+        || "after a user without an e-mail address has signed in, a browser without any cookie sees that user's page",
+    )
 }
 
 /// The words of a page; the null of a JSON document is none.
@@ -168,4 +165,68 @@ async fn check_pages(
         }
     }
     Ok(())
+}
+
+/// The harm that a value does in a page, in words; `needle` names its elements and begins
+/// its text. None if it is shown as text.
+fn harm_of(page: &Page, needle: &str) -> Option<String> {
+    if !page.is_html() || !page.body.contains(needle) {
+        return None;
+    }
+    let html = page.document();
+    let all = Selector::parse("*").expect("this selector is valid");
+    for element in html.select(&all) {
+        let name = element.value().name();
+        if name.contains(needle) {
+            return Some("becomes an element of the page".to_owned());
+        }
+        if element
+            .value()
+            .attrs()
+            .any(|(name, _)| name.contains(needle))
+        {
+            return Some(format!("becomes an attribute of the element {name}"));
+        }
+        let has_needle = || {
+            let text: String = element.text().collect();
+            text.contains(&format!("{needle}\""))
+        };
+        if name == "script" && has_needle() {
+            return Some("ends a text in a script of the page".to_owned());
+        }
+        let source = element.attr("src").unwrap_or_default();
+        if source.contains(needle) && !source.starts_with("https://") && !source.starts_with('/') {
+            return Some(format!(
+                "is loaded by the element {name} from an address that is not https"
+            ));
+        }
+    }
+    let text = page.text();
+    text.contains(&format!("{needle}&lt;"))
+        .then(|| "is escaped twice and shown with &lt;".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::tests::html;
+
+    #[test]
+    fn a_value_that_becomes_markup_is_harm_and_an_escaped_one_is_not() {
+        for (body, is_harm) in [
+            ("<p>Hello <needle x=1>", true),
+            ("<input value=x needle=1>", true),
+            ("<script>let name = \"needle\"; alert(1)</script>", true),
+            ("<img src='http://people.example/needle.png'>", true),
+            ("<img src='javascript:needle'>", true),
+            ("<p>needle&amp;lt;b&amp;gt;", true),
+            ("<p>needle&lt;needle x=1&gt;", false),
+            ("<input value='needle&quot;needle=1'>", false),
+            ("<script>let name = \"needle\\\"\"</script>", false),
+            ("<img src='https://people.example/needle.png'>", false),
+            ("<p>nothing", false),
+        ] {
+            assert_eq!(harm_of(&html(body), "needle").is_some(), is_harm, "{body}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use url::Url;
 
 use super::corpora::{CORPORA, fill};
-use super::faulted::{answer, calls_of, login_before};
+use super::failures::{answer, calls_of, login_before};
 use super::secrets::client_secret;
 use crate::app::{Flow, Step};
 use crate::browser::{Arrival, Browser, Page, Visit, origin};

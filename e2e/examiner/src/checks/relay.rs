@@ -12,7 +12,7 @@ use crate::chromium_user::{ChromiumUser, Led};
 use crate::foreign_site::ForeignSite;
 use crate::trial::Trial;
 use crate::user::User;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, no_takeover, require};
 
 /// `relay`: the attack, then a sign-in from the app's own page.
 pub(super) async fn relay(trial: &Trial<'_>) -> Outcome {
@@ -71,11 +71,10 @@ async fn is_refused_at_the_callback(
     let mark = victim.trial.mark().await?;
     victim.leave_provider().await?;
     let calls = victim.trial.calls(mark).await?;
-    if attacker.sees(&victim.person).await? {
-        return Err(Stop::takeover(
-            "the attacker began a login, the victim finished it, and the attacker's browser is signed in as the victim",
-        ));
-    }
+    no_takeover(
+        attacker.sees(&victim.person).await?,
+        || "the attacker began a login, the victim finished it, and the attacker's browser is signed in as the victim",
+    )?;
     require(
         !victim.is_signed_in().await?,
         || "the attacker's state signs the victim's browser in, which began no login",

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::demands::{absent, parameter, some_cookies};
-use super::faulted::{calls_of, login_before};
+use super::failures::{calls_of, login_before};
 use crate::app::Flow;
 use crate::browser::{Browser, Page, Visit};
 use crate::calls::Call;

@@ -5,11 +5,10 @@ use futures_util::future::try_join_all;
 
 use super::demands::{no_server_error, offers_restart};
 use crate::browser::{Cookie, Page, Visit};
-use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
-use crate::user::User;
-use crate::verdict::{Outcome, Stop, require};
+use crate::user::{Person, User};
+use crate::verdict::{Outcome, Stop, no_takeover, require};
 
 /// The number of the attacker's requests while the victim comes back.
 const REQUESTS: usize = 4;
@@ -126,11 +125,10 @@ async fn stay_apart(trial: &Trial<'_>, first: &Person, second: &Person) -> Outco
     for (own, foreign) in [(first, second), (second, first)] {
         let mut user = trial.user_as("browser B", own.clone());
         user.try_sign_in().await?;
-        if user.sees(foreign).await? {
-            return Err(Stop::takeover(
-                "two users who signed in one after the other in one browser share an account from then on",
-            ));
-        }
+        no_takeover(
+            user.sees(foreign).await?,
+            || "two users who signed in one after the other in one browser share an account from then on",
+        )?;
     }
     Ok(())
 }
@@ -188,11 +186,11 @@ async fn request(attacker: &User<'_>, origin: &str, when: &str) -> Outcome {
     copy.visit(Visit::typed(&attacker.trial.callback()?))
         .await?;
     for user in [&mut copy, &mut attacker.clone()] {
-        if user.is_signed_in().await? {
-            return Err(Stop::takeover(format!(
+        no_takeover(user.is_signed_in().await?, || {
+            format!(
                 "the attacker planted a cookie {origin}, requested the callback with it {when}, and is signed in as the victim"
-            )));
-        }
+            )
+        })?;
     }
     Ok(())
 }
@@ -237,11 +235,10 @@ pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
 
 async fn opens_no_other(user: &mut User<'_>, new: &[Person]) -> Outcome {
     let page = user.whoami().await?;
-    if new.iter().any(|person| person.is_shown_in(&page.body)) {
-        return Err(Stop::takeover(
-            "a cookie from before a restart opens the session of a user who signed in after it",
-        ));
-    }
+    no_takeover(
+        new.iter().any(|person| person.is_shown_in(&page.body)),
+        || "a cookie from before a restart opens the session of a user who signed in after it",
+    )?;
     no_server_error(&page, "a browser with a cookie from before a restart gets")
 }
 

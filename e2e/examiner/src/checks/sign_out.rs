@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::start::{foreign_form, foreign_form_in_sandbox, foreign_image, foreign_link};
 use crate::browser::Visit;
-use crate::calls::Call;
 use crate::calls::operation::{PROFILE, REVOKE, TOKEN};
+use crate::calls::{self, Call};
 use crate::catalogue::limit_of;
 use crate::time::Stopwatch;
 use crate::trial::Trial;
@@ -175,7 +175,7 @@ pub(super) async fn token_revoked(trial: &Trial<'_>) -> Outcome {
         ));
     };
     require(last.status.is_some_and(|it| it < 400), || {
-        let refused = last.describe();
+        let refused = calls::describe(last);
         format!("the broker refused the end of the token: {refused}")
     })?;
     if at_sign_out.iter().any(is_revocation) {

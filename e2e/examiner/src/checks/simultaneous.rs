@@ -7,10 +7,9 @@ use futures_util::future::{join_all, try_join_all};
 use super::demands::session_cookies;
 use crate::browser::{Page, Visit};
 use crate::calls::Call;
-use crate::person::Person;
 use crate::trial::Trial;
-use crate::user::User;
-use crate::verdict::{Outcome, Stop, require, require_no_server_error};
+use crate::user::{Person, User};
+use crate::verdict::{Outcome, no_takeover, require, require_no_server_error};
 
 /// The number of callbacks that one browser asks for at once.
 const CALLBACKS: usize = 20;
@@ -58,12 +57,12 @@ async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
         check_status(page)?;
     }
     for user in [&mut attacker, &mut otto] {
-        if user.sees(&victim.person).await? {
-            return Err(Stop::takeover(format!(
+        no_takeover(user.sees(&victim.person).await?, || {
+            format!(
                 "{} asked for the callback as another user came back, and is signed in as that user",
                 user.browser.transport.name
-            )));
-        }
+            )
+        })?;
     }
     require(
         otto.is_signed_in().await?,
@@ -90,11 +89,9 @@ async fn own_callbacks(trial: &Trial<'_>) -> Outcome {
 async fn check_person(user: &mut User<'_>, foreign: &Person) -> Outcome {
     let page = user.whoami().await?;
     let name = &user.browser.transport.name;
-    if foreign.is_shown_in(&page.body) {
-        return Err(Stop::takeover(format!(
-            "two users came back at once, and {name} is signed in as the other's"
-        )));
-    }
+    no_takeover(foreign.is_shown_in(&page.body), || {
+        format!("two users came back at once, and {name} is signed in as the other's")
+    })?;
     require(user.person.is_shown_in(&page.body), || {
         format!("two users came back at once, and {name} is not signed in")
     })
@@ -159,12 +156,11 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
         let pages = user.browser.seen.iter();
         for page in pages.filter(|page| trial.testbed.is_app(&page.url)) {
             let mut foreign = users.iter().map(|it| &it.person);
-            if foreign.any(|it| *it != user.person && it.is_shown_in(&page.body)) {
-                return Err(Stop::takeover(format!(
-                    "of {PEOPLE} users at once, one sees another's profile at {}",
-                    page.url.path()
-                )));
-            }
+            let is_seen = foreign.any(|it| *it != user.person && it.is_shown_in(&page.body));
+            no_takeover(is_seen, || {
+                let path = page.url.path();
+                format!("of {PEOPLE} users at once, one sees another's profile at {path}")
+            })?;
         }
     }
     landings.into_iter().collect::<Outcome<Vec<_>>>()?;

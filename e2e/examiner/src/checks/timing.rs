@@ -7,16 +7,15 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::demands::{page_in_words, restart};
-use super::faulted::{calls_of, login_before, not_called};
+use super::failures::{calls_of, login_before, not_called};
 use crate::app::Flow;
 use crate::browser::{Page, Visit};
 use crate::calls::Call;
 use crate::calls::operation::SESSION;
 use crate::catalogue::{limit_of, wait_of};
-use crate::person::Person;
 use crate::time::{Stopwatch, pause, within};
 use crate::trial::Trial;
-use crate::user::User;
+use crate::user::{Person, User};
 use crate::verdict::{Outcome, Stop, require};
 
 /// The reads of a pending result that one visit of the callback may make.
@@ -80,9 +79,7 @@ pub(super) async fn result_after_browser(trial: &Trial<'_>) -> Outcome {
         format!("before any browser came back, the app read results {early} times")
     })?;
     ben.visit(callback).await?;
-    if !ben.is_signed_in().await? {
-        return Err(Stop::not_testable("a plain sign-in did not work"));
-    }
+    ben.require_signed_in().await?;
     trial.advance(60).await?;
     let calls = trial.calls(mark).await?;
     let is_foreign = |call: &Call| call.login.as_ref().is_some_and(|it| gone.contains(it));

@@ -32,13 +32,13 @@ pub(super) async fn run_check(testbed: &Testbed, app: &App, check: &'static Chec
 
 /// The flows of the app that a check is about. A good sign-in by each of them follows:
 /// the one flow may work where the other refuses everything.
-pub(super) fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
+fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
     let flows = app.flows().into_iter();
     flows.filter(|flow| check.concerns(*flow)).collect()
 }
 
 /// The result that counts: of two failures the one with a takeover.
-pub(super) fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
+fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
     let results = results.into_iter();
     results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover))
 }
@@ -98,4 +98,42 @@ pub(super) async fn still_works(testbed: &Testbed, app: &App, flow: Flow) -> Out
     signed_in.map(drop).map_err(|stop| {
         Stop::not_testable(format!("afterwards a plain sign-in fails: {}", stop.actual))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::SignInWay;
+    use crate::catalogue::check;
+    use crate::verdict::{no_takeover, require};
+
+    #[test]
+    fn a_check_ends_with_a_good_sign_in_by_every_flow_that_it_concerns() {
+        let way = |flow| SignInWay {
+            flow,
+            provider: "google",
+            steps: Vec::new(),
+            callback: "/callback".to_owned(),
+        };
+        let app = App {
+            ways: vec![way(Flow::Clean), way(Flow::Legacy)],
+            ..App::default()
+        };
+        let of = |id| concerned_flows(&app, check(id).unwrap());
+        assert_eq!(of("binding-required"), [Flow::Clean, Flow::Legacy]);
+        assert_eq!(of("state-checked"), [Flow::Legacy]);
+        assert_eq!(of("key-fresh"), [Flow::Clean]);
+    }
+
+    #[test]
+    fn a_takeover_in_one_flow_counts_more_than_a_failure_in_the_other() {
+        let check = check("binding-required").unwrap();
+        let result = |outcome, flow| CheckResult::new(check, outcome, Some(flow), Vec::new());
+        let worst = worst_of(vec![
+            result(require(false, || "it asks the broker"), Flow::Clean),
+            result(no_takeover(true, || "the attacker"), Flow::Legacy),
+        ]);
+        let worst = worst.unwrap();
+        assert!(worst.is_takeover && worst.flow == Some(Flow::Legacy));
+    }
 }

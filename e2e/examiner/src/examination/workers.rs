@@ -117,10 +117,7 @@ async fn work(
 }
 
 /// The result of a check, or a failure of the examiner's own if it panics.
-pub(super) async fn guarded(
-    check: &'static Check,
-    run: impl Future<Output = CheckResult>,
-) -> CheckResult {
+async fn guarded(check: &'static Check, run: impl Future<Output = CheckResult>) -> CheckResult {
     let result = AssertUnwindSafe(run).catch_unwind().await;
     result.unwrap_or_else(|_| {
         let stop = Stop::harness(
@@ -202,6 +199,15 @@ mod tests {
         assert_eq!(of(&plan), (3, 12));
         plan.jobs = Some(3);
         assert_eq!(of(&plan), (3, 3));
+    }
+
+    #[tokio::test]
+    async fn a_check_that_panics_is_a_failure_of_the_examiner() {
+        let check = catalogue::check("key-fresh").unwrap();
+        let panicking = async { Vec::<CheckResult>::new().pop().unwrap() };
+        let result = guarded(check, panicking).await;
+        assert_eq!(result.verdict, Verdict::Harness);
+        assert!(result.actual.contains("panicked"), "{}", result.actual);
     }
 
     #[tokio::test(flavor = "multi_thread")]
