@@ -196,18 +196,29 @@ fn answers(bytes: &[u8]) -> impl Iterator<Item = Answer> {
     })
 }
 
+/// Each field is named, so that none is added without its bounds.
 fn assert_bounds(profile: &Profile) {
-    for name in [&profile.name, &profile.username].into_iter().flatten() {
+    let Profile {
+        subject: _,
+        provider: _,
+        provider_subject,
+        name,
+        username,
+        email,
+        email_verified,
+        avatar_url,
+    } = profile;
+    for name in [name, username].into_iter().flatten() {
         assert!((1..=256).contains(&name.chars().count()));
         assert!(!name.contains(|c: char| c.is_control() || ('\u{202A}'..='\u{202E}').contains(&c)));
     }
-    if let Some(email) = &profile.email {
+    if let Some(email) = email {
         assert!(email.len() <= 254 && email.matches('@').count() == 1);
     }
-    assert!(profile.email.is_some() || !profile.email_verified);
-    if let Some(url) = &profile.avatar_url {
+    assert!(email.is_some() || !email_verified);
+    if let Some(url) = avatar_url {
         assert!(url.starts_with("https://") && url.len() <= 2048);
     }
-    let sub = &profile.provider_subject;
-    assert!((1..=255).contains(&sub.len()) && sub.bytes().all(|byte| byte.is_ascii_graphic()));
+    let is_graphic = provider_subject.bytes().all(|byte| byte.is_ascii_graphic());
+    assert!(is_graphic && (1..=255).contains(&provider_subject.len()));
 }

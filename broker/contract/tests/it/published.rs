@@ -210,6 +210,22 @@ fn the_types_of_this_crate_read_the_examples_of_their_schemas() {
 }
 
 #[test]
+fn sentences_and_the_readme_name_each_field_of_a_profile() {
+    let schema = &document()["components"]["schemas"]["Profile"]["properties"];
+    let rules = include_str!("../../rules.yaml");
+    let types = rules.split("- id: profile.types").nth(1).unwrap();
+    let types = types.split("- id:").next().unwrap();
+    let readme = include_str!("../../../README.md");
+    // Each but the provider, which has a rule of its own.
+    for field in members(schema).keys().filter(|it| *it != "provider") {
+        assert!(types.contains(field.as_str()), "{field}: {types}");
+        assert!(readme.contains(&format!("`{field}`")), "{field}");
+    }
+    assert!(rules.contains("A profile has its eight fields"));
+    assert_eq!(members(schema).len(), 8);
+}
+
+#[test]
 fn the_examples_of_a_legacy_login_belong_together() {
     let document = document();
     let schemas = &document["components"]["schemas"];
