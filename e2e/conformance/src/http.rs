@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agent::backend::Call;
 use agent::browser::{NavigationError, Page, Transport, Visit};
-use agent::http::{self, HttpError, Reach};
+use agent::http::{self, HttpError, Reach, Response};
 use reqwest::Method;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use serde_json::Value;
@@ -102,7 +102,7 @@ impl Http {
         };
         let response = http::send(builder, MAX_BODY_BYTES).await;
         let response = response.map_err(|error| message(&error))?;
-        let received = masked_response(response.status, &response.headers, &response.text());
+        let received = masked_response(&response);
         Ok(Exchange {
             evidence: Evidence {
                 sent: request.masked(),
@@ -180,15 +180,16 @@ fn message(error: &HttpError) -> String {
 }
 
 /// A response for a report.
-pub(crate) fn masked_response(status: u16, headers: &HeaderMap, body: &str) -> String {
+pub(crate) fn masked_response(response: &Response<impl AsRef<[u8]>>) -> String {
     let text = |name| {
-        let value = headers.get(name)?;
+        let value = response.headers.get(name)?;
         Some(String::from_utf8_lossy(value.as_bytes()))
     };
     let location = text(LOCATION).map(|it| format!(" to {}", mask::url(&it)));
     let media_type = text(CONTENT_TYPE).unwrap_or_default();
-    let (location, body) = (location.unwrap_or_default(), mask::body(body));
-    format!("{status}{location} {media_type} {body}")
+    let location = location.unwrap_or_default();
+    let body = mask::body(&String::from_utf8_lossy(response.body.as_ref()));
+    format!("{}{location} {media_type} {body}", response.status)
 }
 
 impl From<Call> for RawRequest {

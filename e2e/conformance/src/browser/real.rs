@@ -23,6 +23,16 @@ use url::Url;
 use crate::http::{RESPONSE_TIMEOUT, is_http_loopback, reach};
 use crate::verdict::Stop;
 
+/// The time that a sign-in may take.
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The path of the page that begins a login.
+const START_PATH: &str = "/begin-the-conformance-login";
+
+const WELCOME_PAGE: &str = "<!doctype html><title>Back</title><p>You are back. Copy the address \
+                            of this page for the conformance run.";
+
 /// Asks a question and waits for one line.
 type Ask = Box<dyn Fn(&str) -> io::Result<String> + Send + Sync>;
 
@@ -59,10 +69,6 @@ impl fmt::Debug for UserPrompt {
         f.write_str("UserPrompt")
     }
 }
-
-/// The time that a sign-in may take.
-const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A running driver, for example `chromedriver`.
 #[derive(Debug, Clone)]
@@ -145,12 +151,6 @@ fn message(error: &WebDriverError) -> String {
     let (_, said) = text.split_once("Additional info:").unwrap_or(("", &text));
     said.trim().lines().next().unwrap_or_default().to_owned()
 }
-
-/// The path of the page that begins a login.
-const START_PATH: &str = "/begin-the-conformance-login";
-
-const WELCOME_PAGE: &str = "<!doctype html><title>Back</title><p>You are back. Copy the address \
-                            of this page for the conformance run.";
 
 /// Listens until it is dropped.
 pub(super) struct CallbackServer {

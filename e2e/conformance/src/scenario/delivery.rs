@@ -10,7 +10,7 @@ use super::clean::{self, Login};
 use super::legacy;
 use super::sign_in::{self, UndeliveredCallback};
 use crate::expect::{self, ensure};
-use crate::http::{Http, is_http_loopback};
+use crate::http::{Http, is_http_loopback, masked_response};
 use crate::mask;
 use crate::project::QueuedUser;
 use crate::requirement::{LOGIN_LIFETIME_SECONDS, Requirement as R};
@@ -63,7 +63,7 @@ async fn open_after_head(run: &mut Run<'_>) -> Result<(), Stop> {
     let page = Browser::new(run.http.clone()).send(&head).await?;
     let evidence = Evidence {
         sent: format!("HEAD {}, then a browser", mask::url(url)),
-        received: sign_in::masked_page(&page),
+        received: masked_response(&page),
     };
     let user = QueuedUser::default_at(login.provider);
     // The login before this one came as far, without HEAD.

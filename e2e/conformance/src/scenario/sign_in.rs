@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use agent::browser::{Arrival, Browser, Page, Visit};
+use agent::browser::{Arrival, Browser, Visit};
 use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;
@@ -121,12 +121,7 @@ async fn deliver(
 /// The end of a delivery for a report.
 pub(super) fn masked(end: &Arrival) -> String {
     match end {
-        Arrival::Page(page) => masked_page(page),
+        Arrival::Page(page) => masked_response(page),
         Arrival::Stopped(visit) => format!("the browser came to {}", mask::url(visit.address())),
     }
-}
-
-/// A page for a report.
-pub(super) fn masked_page(page: &Page) -> String {
-    masked_response(page.status, &page.headers, &page.body)
 }

@@ -12,7 +12,6 @@ use broker::{Broker, Dependencies};
 use conformance::browser::BrowserDriver;
 use conformance::{self, ConformanceReport, Expiry, Requirement, TestPlan, TestProject};
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
-use serde_json::json;
 
 use super::proxy::{self, Flaw, ProxiedRequest, ProxiedResponse};
 use crate::parts::{self, UPSTREAM_SECRET};
@@ -67,7 +66,8 @@ impl TestBroker {
             (OTHER_CLIENT_ID, OTHER_SECRET, OTHER_CALLBACK),
         ]
         .map(|(id, secret, second)| {
-            parts::project(&backend(&base_url, id, secret), &[CALLBACK, second])
+            let backend = Backend::new(&base_url, id, secret, CALLBACK);
+            parts::project(&backend, &[CALLBACK, second])
         })
         .into();
         let dependencies = Dependencies {
@@ -117,15 +117,6 @@ pub(crate) async fn run(plan: &TestPlan) -> ConformanceReport {
 
 pub(crate) fn project(id: &str, secret: &str, second: &str) -> TestProject {
     TestProject::new(id, secret, CALLBACK).with_second(Some(second.to_owned()))
-}
-
-fn backend(base_url: &str, id: &str, secret: &str) -> Backend {
-    let project = json!({
-        "client_id": id,
-        "client_secret": secret,
-        "redirect_uris": [CALLBACK],
-    });
-    Backend::of(base_url, &project)
 }
 
 /// A control address with the calls that a run makes.
