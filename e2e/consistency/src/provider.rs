@@ -22,8 +22,7 @@ const KEYS_FAIL_MS: i64 = 13_000;
 pub(crate) struct Providers {
     pub(crate) upstream: Arc<MockUpstream>,
     /// One sign-in at a time each, so that a script is played to the login it is for.
-    google: tokio::sync::Mutex<()>,
-    github: tokio::sync::Mutex<()>,
+    alone: [tokio::sync::Mutex<()>; 2],
     keys_fail_until_ms: AtomicI64,
 }
 
@@ -94,8 +93,7 @@ impl Providers {
     pub(crate) fn new(upstream: Arc<MockUpstream>) -> Self {
         Self {
             upstream,
-            google: tokio::sync::Mutex::default(),
-            github: tokio::sync::Mutex::default(),
+            alone: Default::default(),
             keys_fail_until_ms: AtomicI64::new(0),
         }
     }
@@ -110,10 +108,7 @@ impl Providers {
         upstream_login: u8,
         script: Script,
     ) -> Result<(Operation, Response), RunError> {
-        let _alone = match provider {
-            Provider::Google => self.google.lock().await,
-            Provider::GitHub => self.github.lock().await,
-        };
+        let _alone = self.alone[provider as usize].lock().await;
         self.upstream.provider(provider.into()).queue(script.next)?;
         let steps = script.endings.into_iter().map(|ending| Step::SignIn {
             upstream_login,

@@ -49,14 +49,7 @@ impl Call {
 
     /// The upstream login that it has begun, if it was answered so.
     pub(crate) fn began(&self, response: &Response) -> Option<u8> {
-        match self.step {
-            Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }
-                if response.leads_to_provider() =>
-            {
-                Some(upstream_login)
-            }
-            _ => None,
-        }
+        self.step.begins().filter(|_| response.leads_to_provider())
     }
 }
 

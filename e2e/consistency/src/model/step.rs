@@ -157,6 +157,18 @@ pub enum Failure {
     Invalid,
 }
 
+impl Step {
+    /// The upstream login that it may begin.
+    pub fn begins(self) -> Option<u8> {
+        match self {
+            Self::Visit { upstream_login, .. } | Self::Authorize { upstream_login, .. } => {
+                Some(upstream_login)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Provider {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Google, Self::GitHub];

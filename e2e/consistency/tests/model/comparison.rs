@@ -189,8 +189,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn is_way_to_provider(&self, step: Step, reply: &Response) -> bool {
-        let (Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }) = step
-        else {
+        let Some(upstream_login) = step.begins() else {
             return false;
         };
         let provider = self.fixture.upstream(self.provider(upstream_login));

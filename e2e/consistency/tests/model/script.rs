@@ -80,7 +80,7 @@ impl TimedModel {
     /// Whether `line` makes sense now, whatever comes of it.
     pub(crate) fn allows(&self, line: Line) -> bool {
         match line {
-            Line::Do(step) => begun_by(step) <= MAX_UPSTREAM_LOGINS && self.model.allows(step),
+            Line::Do(step) => step.begins() <= Some(MAX_UPSTREAM_LOGINS) && self.model.allows(step),
             Line::Clock { to, off_ms } => self
                 .when(to)
                 .is_some_and(|at_ms| at_ms + off_ms > self.now_ms),
@@ -118,15 +118,5 @@ impl TimedModel {
             Moment::TokenEnds(number) => self.model.token(*number).map(Token::ends),
         };
         at.map(|at| at.earliest_ms)
-    }
-}
-
-/// The number of the upstream login that a step may begin; 0, if it begins none.
-fn begun_by(step: Step) -> u8 {
-    match step {
-        Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. } => {
-            upstream_login
-        }
-        _ => 0,
     }
 }
