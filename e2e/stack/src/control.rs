@@ -28,30 +28,16 @@ use crate::request;
 use crate::runtime::StackRuntime;
 use call_list::ControlCalls;
 
-/// The stack that a control address serves, and the host name that it accepts besides
-/// those of the stack.
-#[derive(Clone)]
-pub(crate) struct ControlServer {
+/// The server of the control address, which accepts `host` besides the hosts of the stack.
+pub(crate) fn rocket(
     runtime: Arc<StackRuntime>,
     host: Option<String>,
-}
-
-impl ControlServer {
-    pub(crate) fn new(runtime: Arc<StackRuntime>, host: Option<String>) -> Self {
-        Self { runtime, host }
-    }
-}
-
-/// The server of the control address.
-pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build> {
-    let own_name = server.runtime.reach.host.as_ref();
+    address: SocketAddr,
+) -> Rocket<Build> {
+    let own_name = runtime.reach.host.as_ref().map(ToString::to_string);
     let guard = guard::ControlGuard {
-        scheme: server.runtime.reach.scheme(),
-        more_hosts: own_name
-            .map(ToString::to_string)
-            .into_iter()
-            .chain(server.host)
-            .collect(),
+        scheme: runtime.reach.scheme(),
+        more_hosts: own_name.into_iter().chain(host).collect(),
     };
     let calls: Vec<Call> = [
         stack::calls(),
@@ -73,7 +59,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
     rocket::custom(broker::http::config(address))
         .attach(Shield::new())
         .attach(guard::response_headers())
-        .manage(server.runtime)
+        .manage(runtime)
         .manage(guard)
         .manage(events::FreeStreams::default())
         .manage(lessons::Attacks::default())

@@ -10,7 +10,7 @@ use mock_upstream::Labels;
 use rocket::{Build, Rocket};
 use tokio::sync::Mutex;
 
-use crate::control::{self, ControlServer};
+use crate::control;
 use crate::demo_panel::DemoPanel;
 use crate::imitations::{RunningUpstream, broker_client};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
@@ -87,8 +87,14 @@ impl Launch<'_> {
         let extend_control = self.extend_control;
         let runtime = self.start_broker(reach, broker_port, urls, proxy_state, upstream, demo);
         let runtime = Arc::new(runtime.await?);
-        let control = ControlServer::new(runtime.clone(), settings.control_host.clone());
-        let build = |address| Ok(extend_control(control::rocket(control.clone(), address)));
+        let build = |address| {
+            let host = settings.control_host.clone();
+            Ok(extend_control(control::rocket(
+                runtime.clone(),
+                host,
+                address,
+            )))
+        };
         servers.push(runtime.reach.serve(control_port, build).await?);
         Ok(RunningStack { runtime, servers })
     }

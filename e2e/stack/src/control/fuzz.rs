@@ -12,7 +12,6 @@ use testkit::browser::Browser;
 use testkit::fuzz::{Corpus, FuzzRequest, Placeholders};
 use tokio::runtime::Runtime;
 
-use super::ControlServer;
 use crate::runtime::{StackRuntime, UPSTREAM_CLIENT_SECRET};
 use crate::{Stack, StackSettings};
 
@@ -43,8 +42,8 @@ impl ControlFixture {
         let tokio = Runtime::new().expect("a runtime");
         let stack = tokio.block_on(Stack::start(StackSettings::for_tests()));
         let stack = stack.expect("free ports");
-        let control = ControlServer::new(stack.runtime().clone(), None);
-        let rocket = super::rocket(control, ([127, 0, 0, 1], 0).into());
+        let address = ([127, 0, 0, 1], 0).into();
+        let rocket = super::rocket(stack.runtime().clone(), None, address);
         Self {
             client: Client::untracked(rocket).expect("it can start"),
             stack,

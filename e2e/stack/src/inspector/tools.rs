@@ -1,6 +1,6 @@
 //! The tools of a page: the clock, the misbehaviours of the providers, and the faults.
 
-use mock_upstream::{Misbehaviour, Next, Provider, Queued, Upstream};
+use mock_upstream::{Misbehaviour, Next, Provider, Queued};
 
 use crate::faults::{ArmedFault, Fault};
 use crate::labels;
@@ -13,20 +13,11 @@ pub(crate) struct Tools {
     pub(crate) clock: ClockView,
     /// The names of the misbehaviours, each with its description.
     pub(crate) misbehaviours: Vec<(&'static str, String)>,
-    pub(crate) queued: Vec<QueuedSignIn>,
+    /// The planned sign-ins, each with its provider.
+    pub(crate) queued: Vec<(Provider, Queued)>,
     pub(crate) operations: Vec<BrokerOperation>,
     pub(crate) faults: &'static [Fault],
     pub(crate) armed: Vec<ArmedFault>,
-}
-
-/// A queued sign-in: the provider, a misbehaviour or a user, and the only project that it
-/// is for.
-pub(crate) struct QueuedSignIn {
-    pub(crate) id: u64,
-    pub(crate) provider_id: &'static str,
-    pub(crate) provider: &'static str,
-    pub(crate) what: &'static str,
-    pub(crate) client_id: Option<String>,
 }
 
 /// The time of the stack as texts.
@@ -41,7 +32,10 @@ pub(crate) struct ClockView {
 impl Tools {
     pub(crate) fn new(runtime: &StackRuntime) -> Self {
         let providers = Provider::ALL.into_iter();
-        let queued = providers.flat_map(|provider| queued(runtime.upstream.provider(provider)));
+        let queued = providers.flat_map(|provider| {
+            let queued = runtime.upstream.provider(provider).queued();
+            queued.into_iter().map(move |next| (provider, next))
+        });
         Self {
             clock: ClockView::new(&runtime.clock),
             queued: queued.collect(),
@@ -51,22 +45,14 @@ impl Tools {
             armed: runtime.faults().armed(),
         }
     }
-}
 
-fn queued(upstream: &Upstream) -> Vec<QueuedSignIn> {
-    let provider_id = upstream.provider().name();
-    let provider = labels::provider(Some(provider_id));
-    let shown = |Queued { id, next, label }| QueuedSignIn {
-        id,
-        provider_id,
-        provider,
-        what: match next {
+    /// A planned sign-in in a few words: its misbehaviour, or its user.
+    pub(crate) fn what(next: &Next) -> &'static str {
+        match next {
             Next::User(_) => "a user, without a page",
             Next::Misbehave(misbehaviour) => misbehaviour.name(),
-        },
-        client_id: label,
-    };
-    upstream.queued().into_iter().map(shown).collect()
+        }
+    }
 }
 
 impl ClockView {
