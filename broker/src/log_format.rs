@@ -208,7 +208,8 @@ pub fn log_panic_locations() {
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        tracing::error!(location, "a panic");
+        // Operators filter by it.
+        tracing::error!(target: "broker::panics", location, "a panic");
     }));
 }
 

@@ -170,7 +170,8 @@ impl From<RetryAfter> for Refused {
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the store could not take a step");
+        // Operators filter by it.
+        tracing::error!(target: "broker::sign_in::answer", %error, "the store could not take a step");
         Rule::StoreReachable.into()
     }
 }

@@ -40,7 +40,7 @@ const MAX_USERS: usize = 10_000;
 /// The imitated GitHub.
 pub(crate) type GitHub = Imitated<RestProvider>;
 
-/// What Google has none of: the calls of each user, by id.
+/// The state that Google has none of: the calls of the REST API, by the id of their user.
 #[derive(Default)]
 pub(crate) struct RestProvider(Mutex<HashMap<String, HourlyCalls>>);
 

@@ -38,7 +38,7 @@ const CODE_PREFIX: &str = "4/0A";
 /// The imitated Google.
 pub(crate) type Google = Imitated<OpenIdProvider>;
 
-/// What GitHub has none of.
+/// The state that GitHub has none of: keys, and offline access.
 #[derive(Default)]
 pub(crate) struct OpenIdProvider {
     keys: KeyRing,

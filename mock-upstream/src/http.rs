@@ -36,7 +36,7 @@ use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 pub(crate) use message::{Delivery, Params, Request, Response};
 use transport::{DELIVERY_HEADER, Transport};
 
-/// The bytes of requests that wiremock may keep before the mock is renewed.
+/// The bytes of requests, 4 MiB, that wiremock may keep before the mock is renewed.
 const MAX_KEPT_BYTES: usize = 4_194_304;
 
 /// A generous estimate of a request without a body.

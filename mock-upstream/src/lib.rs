@@ -12,8 +12,9 @@
 //! - `system`: the time and the randomness; `expiring_store`: what expires, in bounds.
 //! - `http`: requests, responses and the server, on wiremock; the transport, for
 //!   deliveries that no HTTP server makes.
+//! - [`users`]: who signs in, and at which provider.
 //! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
-//! - [`users`], [`misbehaviour`]: who signs in, and what goes wrong.
+//! - [`misbehaviour`]: what goes wrong.
 //! - [`journal`]: the last requests of a provider, and the last calls of backends, each with
 //!   its sign-in and its ID token.
 //! - `provider`: the parts that both providers share, which know neither: the course of a
@@ -54,7 +55,7 @@ mod upstream;
 pub use journal::{BackendCall, IdTokenCheck, IdTokenReport};
 pub use misbehaviour::Misbehaviour;
 pub use provider::context::{Next, QueueError, Queued};
-pub use settings::{Client, Clients, Iss, Labels, Mode, Provider, Settings, Unconfirmed};
+pub use settings::{Client, Clients, Iss, Labels, Mode, Settings, Unconfirmed};
 pub use system::Clock;
 pub use upstream::{MockUpstream, StartError, Upstream};
-pub use users::User;
+pub use users::{Provider, User};

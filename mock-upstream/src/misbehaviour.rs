@@ -2,7 +2,7 @@
 //!
 //! The module `table` lists them all, each with its effect and its description; the page,
 //! the control API and the Rust handle read it. A row without an effect does not compile, and
-//! neither does an effect that its part of the sign-in does not carry out.
+//! neither does a fault of one part of a sign-in that this part does not carry out.
 
 mod effect;
 mod table;

@@ -1,18 +1,73 @@
-//! The users that can sign in: the seed users, those of a people file, and any other user.
+//! The users that can sign in: the seed users, those of a people file, and any other user; and the
+//! providers at which they have their accounts.
 
 mod user;
 
 mod people_file;
 mod seed;
 
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 pub use people_file::PeopleFileError;
 pub use seed::{ada, seed_users};
 pub use user::{InvalidUser, KnownUser, User, Visibility};
 
-use crate::Provider;
+/// One of the two imitated providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Provider {
+    /// Google: OpenID Connect, with ID tokens.
+    Google,
+    /// GitHub: OAuth 2.0, with a REST API and no ID tokens.
+    GitHub,
+}
+
+/// A name that is neither `google` nor `github`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a provider is `google` or `github`")]
+pub struct UnknownProvider;
+
+impl Provider {
+    /// Both providers, in the order in which the project lists them.
+    pub const ALL: [Self; 2] = [Self::Google, Self::GitHub];
+
+    /// The name in addresses and configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Google => "google",
+            Self::GitHub => "github",
+        }
+    }
+
+    /// The name as the provider writes it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Google => "Google",
+            Self::GitHub => "GitHub",
+        }
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+impl FromStr for Provider {
+    type Err = UnknownProvider;
+
+    fn from_str(name: &str) -> Result<Self, UnknownProvider> {
+        Self::ALL
+            .into_iter()
+            .find(|provider| provider.name() == name)
+            .ok_or(UnknownProvider)
+    }
+}
 
 /// All users that a mock knows by a key. Clones share them.
 #[derive(Clone, Debug)]

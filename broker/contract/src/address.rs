@@ -1,6 +1,5 @@
-//! Addresses: a base address, which is a scheme, a host and a port; and those that browsers are sent
-//! to, a registered callback and the URL of a login session (SPEC, RedirectUri and
-//! LoginSessionResponse).
+//! Three kinds of addresses. A base address is a scheme, a host and a port; browsers are sent to a
+//! registered callback and to the URL of a login session (SPEC, RedirectUri and LoginSessionResponse).
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,12 +8,13 @@
 //!
 //! | file | table of the specification |
 //! |---|---|
-//! | [`address`] | base addresses, RedirectUri, and the URL a login session answers with |
+//! | [`address`] | base addresses, the definition of loopback, RedirectUri, and the URL a login session answers with |
 //! | [`credentials`] | `client_id`, `client_secret`, `session_key` |
 //! | [`login`] | LoginSessionRequest, LoginResultRequest and their answers |
 //! | [`legacy`] | `state`, `code_verifier`, `code_challenge`, Transaction; TokenRequest, TokenResponse |
 //! | [`profile`] | Provider, ProviderStatus, Profile |
 //! | [`answer`] | ApiError, and the constants of `expires_in` |
+//! | [`Digest`] | SHA-256, the only form in which a secret may be stored |
 //! | [`openapi`] | the same contract as OpenAPI and JSON Schema |
 //! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
 //!
@@ -57,7 +58,7 @@ macro_rules! redacted {
     };
 }
 
-/// Lets serde read a type from a string, by its `FromStr`.
+/// Implements `TryFrom<String>` by `FromStr`, for `#[serde(try_from = "String")]`.
 #[macro_export]
 macro_rules! parsed {
     ($name:ident) => {

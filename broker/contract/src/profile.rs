@@ -1,5 +1,5 @@
-//! The two upstream providers and their status in a deployment, and the normalized identity that they
-//! prove (SPEC, Provider, ProviderStatus and Profile).
+//! The two upstream providers and their status in a deployment, and the profile of a user who signed in
+//! with one (SPEC, Provider, ProviderStatus and Profile).
 
 use std::fmt;
 use std::str::FromStr;

@@ -23,7 +23,7 @@ impl Config {
     /// address under `upstream` is not the provider's, or brokers that share a store
     /// would share no cookie key.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.check_addresses()?;
+        self.check_exposure()?;
         if let Some(tls) = &self.tls {
             tls.check()?;
             if !self.is_local() {
@@ -34,8 +34,9 @@ impl Config {
         self.check_keys_and_projects()
     }
 
-    /// Checks what only this machine may see, and the addresses by which others see it.
-    fn check_addresses(&self) -> Result<(), ConfigError> {
+    /// Checks what a broker that other machines reach must have: real secrets, TLS or a proxy with
+    /// it, and metrics that the operator alone reads.
+    fn check_exposure(&self) -> Result<(), ConfigError> {
         let is_exposed = !self.is_local();
         let operator = self.operator.bind.map(|bind| bind.ip());
         reject_first([

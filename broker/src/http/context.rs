@@ -1,5 +1,5 @@
-//! The context of one request: its id, and what its log line says; its caller, and the methods of
-//! its path.
+//! The context of one request: its id, its caller, what its log line says, and the methods that its
+//! path has, for the answer to another method.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;

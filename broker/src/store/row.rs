@@ -1,5 +1,5 @@
-//! Rows, once for both engines: the statement that an engine runs for one, and how it is read into
-//! the types of the model.
+//! Rows, once for both engines: what runs a statement, and how a row that it returns is read into the
+//! types of the model.
 
 use std::str::FromStr;
 

@@ -228,10 +228,12 @@ fn check_rate(answer: &Answer) -> Result<(), Failure> {
     }
     let left = answer.headers.get("x-ratelimit-remaining");
     let says_so = |refusal: Refusal| refusal.message.contains("rate limit");
-    let is_limited = left.is_some_and(|left| left == "0")
-        || answer.headers.contains_key("retry-after")
-        || answer.lenient_json().is_some_and(says_so);
-    match answer.status == StatusCode::FORBIDDEN && is_limited {
+    let is_limited = || {
+        left.is_some_and(|left| left == "0")
+            || answer.headers.contains_key("retry-after")
+            || answer.lenient_json().is_some_and(says_so)
+    };
+    match answer.status == StatusCode::FORBIDDEN && is_limited() {
         true => Err(Failure::RateLimited),
         false => Ok(()),
     }

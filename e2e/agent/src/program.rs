@@ -20,6 +20,9 @@ pub use rustix::process::Signal;
 /// The time between two looks whether a program listens, or has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// The time after which a program that is being ended is killed, whatever it has to end.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
 /// A running program. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Program {
@@ -42,10 +45,11 @@ pub enum EndsBy {
     /// It is killed.
     Kill,
     /// It is killed with everything that it has started. Should this process be killed
-    /// before, the end of its input tells it, or else a guard kills all.
+    /// before, a guard kills all; but a program whose standard input is a pipe has to end
+    /// all by itself when that ends.
     KillOfGroup,
-    /// Its standard input, a pipe, is closed, and it ends in its own time: it has more to
-    /// end than itself.
+    /// Its standard input is closed, and it ends in its own time: it has more to end than
+    /// itself.
     EndOfInput,
 }
 
@@ -69,35 +73,25 @@ pub struct Completed {
     pub stderr: String,
 }
 
-/// Runs `command` without input to its end, and kills it if that is not within `limit`.
+/// Runs `command` without input to its end, and kills it if that is not within `limit`; at
+/// the end, it kills everything that it has started.
 ///
 /// # Errors
 ///
-/// If it cannot be started, or writes what is no UTF-8.
+/// If it cannot be started.
 pub fn output_within(mut command: Command, limit: Duration) -> io::Result<Completed> {
     command.stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn()?;
-    let _in_time = kill_after(limit, &child);
-    let output = child.wait_with_output()?;
-    let text = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
+    let mut program = Program::start(command, EndsBy::KillOfGroup)?;
+    let code = program.ended_within(limit)?.code();
+    // What it left behind would keep its streams open.
+    program.stop();
+    let text = |output: &Output| output.whole(END_LIMIT).unwrap_or_else(|so_far| so_far);
     Ok(Completed {
-        code: output.status.code(),
-        stdout: text(output.stdout)?,
-        stderr: text(output.stderr)?,
+        code,
+        stdout: text(&program.output),
+        stderr: text(&program.errors),
     })
-}
-
-/// Kills a program after `limit`, unless the return value is dropped before.
-fn kill_after(limit: Duration, child: &Child) -> Sender<()> {
-    let (in_time, over) = channel();
-    let id = Pid::from_child(child);
-    std::thread::spawn(move || {
-        if over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            let _ = kill_process(id, Signal::KILL);
-        }
-    });
-    in_time
 }
 
 impl Program {
@@ -126,8 +120,10 @@ impl Program {
         output: Output,
         errors: Output,
     ) -> io::Result<Self> {
-        if ends_by == EndsBy::KillOfGroup {
-            command.process_group(0);
+        match ends_by {
+            EndsBy::Kill => {}
+            EndsBy::KillOfGroup => drop(command.process_group(0)),
+            EndsBy::EndOfInput => drop(command.stdin(Stdio::piped())),
         }
         let mut child = command.spawn()?;
         output.keep(child.stdout.take());
@@ -160,11 +156,11 @@ impl Program {
         input.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Sends it a signal.
+    /// Sends it a signal. It must not have been seen to end: another process may have its id.
     ///
     /// # Errors
     ///
-    /// If it has ended.
+    /// If there is no such process.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
@@ -224,14 +220,30 @@ impl Program {
     ///
     /// If the system does not say.
     pub fn ended_within(&mut self, limit: Duration) -> io::Result<ExitStatus> {
-        let _in_time = kill_after(limit, &self.child);
+        let _in_time = self.kill_after(limit);
         self.child.wait()
+    }
+
+    /// Kills it after `limit`, unless the return value is dropped before.
+    fn kill_after(&self, limit: Duration) -> Sender<()> {
+        let (in_time, over) = channel();
+        let id = Pid::from_child(&self.child);
+        let kill = match self.ends_by {
+            Some(EndsBy::KillOfGroup) => kill_process_group,
+            _ => kill_process,
+        };
+        std::thread::spawn(move || {
+            if over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                let _ = kill(id, Signal::KILL);
+            }
+        });
+        in_time
     }
 
     /// Ends it, and waits for its end; a dead one stays dead.
     pub fn stop(&mut self) {
         self.end();
-        let _ = self.child.wait();
+        let _ = self.ended_within(END_LIMIT);
     }
 
     /// Once: the system may give the number of a group that has ended to another.
@@ -315,6 +327,10 @@ mod tests {
         let limit = Duration::from_millis(50);
         let output = output_within(shell("echo began; exec sleep 60"), limit).unwrap();
         assert_eq!((output.code, &*output.stdout), (None, "began\n"));
+        // What it has started does not keep its streams open.
+        let script = "echo began; sleep 60 & exit 3";
+        let output = output_within(shell(script), LIMIT).unwrap();
+        assert_eq!((output.code, &*output.stdout), (Some(3), "began\n"));
         let mut program = Program::start(shell("exec sleep 60"), EndsBy::Kill).unwrap();
         assert_eq!(program.ended_within(limit).unwrap().code(), None);
     }

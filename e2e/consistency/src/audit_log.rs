@@ -2,9 +2,9 @@
 //! answer leaves, so that every operation with an answer is in the log.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent::program::Output;
 use serde_json::Value;
 use testkit::leak_check::suspicious;
 use tokio::sync::watch;
@@ -41,12 +41,13 @@ impl AuditLog {
         }))
     }
 
-    /// Reads `log` to its end.
-    pub(crate) fn follow(&self, mut log: Output) -> JoinHandle<()> {
+    /// Reads `log` to its end. A broker that writes faster waits, so that no line is lost.
+    pub(crate) fn follow(&self, log: impl Read + Send + 'static) -> JoinHandle<()> {
         let reader = self.clone();
-        tokio::spawn(async move {
-            while let Some(line) = log.next_line().await {
-                reader.read(&line);
+        tokio::task::spawn_blocking(move || {
+            let lines = BufReader::new(log).split(b'\n');
+            for line in lines.map_while(Result::ok) {
+                reader.read(&String::from_utf8_lossy(&line));
             }
         })
     }

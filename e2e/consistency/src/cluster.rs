@@ -4,7 +4,7 @@ pub(crate) mod replica;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,12 +169,15 @@ impl Cluster {
         }
         // Its configuration is the file, and what is given here.
         command.env_clear();
+        let mut log = None;
         if let Logging::On = self.logging {
-            command.arg("--log").stderr(Stdio::piped());
+            let (reader, writer) = std::io::pipe()?;
+            log = Some(reader);
+            command.arg("--log").stderr(writer);
             command.env("BROKER_UPSTREAM__TIMEOUT_MS", "2000");
             command.env("BROKER_SHUTDOWN_SECONDS", "1");
         }
-        Replica::start(command).await
+        Replica::start(command, log).await
     }
 
     fn config_path(&self) -> PathBuf {

@@ -67,10 +67,10 @@ impl GitHub {
 fn faulty_account(fault: AccountFault, mut account: Value) -> Response {
     match fault {
         AccountFault::PrimaryLimit(status, retry_after) => {
-            primary_limit(status).with_any_header("retry-after", retry_after)
+            primary_limit(status).with_optional_header("retry-after", retry_after)
         }
         AccountFault::SecondaryLimit(retry_after) => {
-            secondary_limit().with_any_header("retry-after", retry_after)
+            secondary_limit().with_optional_header("retry-after", retry_after)
         }
         AccountFault::BadToken => bad_token(),
         AccountFault::ServerError => Response::json(502, &json!({ "message": "Server Error" })),

@@ -102,7 +102,7 @@ impl GitHub {
                     let refused = refusal(error, description).response(encoding);
                     refused
                         .with_status(status)
-                        .with_any_header("retry-after", retry_after)
+                        .with_optional_header("retry-after", retry_after)
                 }
                 TokenFault::Response(fault) => faulty(fault, self.context.provider, good),
             },

@@ -50,7 +50,7 @@ pub(super) struct KeyRing {
     failure: ExpiringStore<ResponseFault>,
 }
 
-/// The only key of the failure.
+/// The name under which the failure is kept.
 const FAILURE: &str = "keys";
 
 /// The time after which a failure is dropped unused. No client requests the keys for its

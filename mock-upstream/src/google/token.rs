@@ -101,7 +101,7 @@ impl Google {
                 TokenFault::Refused => self.used_code().response(),
                 TokenFault::Error(status, error, description, retry_after) => {
                     let refused = refusal(status, error, description).response();
-                    refused.with_any_header("retry-after", retry_after)
+                    refused.with_optional_header("retry-after", retry_after)
                 }
                 TokenFault::Response(fault) => faulty(fault, self.context.provider, good),
             },

@@ -231,7 +231,8 @@ impl Response {
             .with_body(body)
     }
 
-    /// 302 for the browser's own request, 303 for a form: the browser follows with a GET.
+    /// With 302 for a browser's own request or 303 for a form, it follows with a GET; with 307
+    /// a client repeats its POST.
     pub(crate) fn redirect(status: u16, location: impl Into<String>) -> Self {
         Self::empty(status)
             .with_header("location", location)
@@ -254,7 +255,7 @@ impl Response {
     }
 
     /// The response with this header, if there is a value.
-    pub(crate) fn with_any_header(
+    pub(crate) fn with_optional_header(
         self,
         name: &'static str,
         value: Option<impl Into<String>>,

@@ -40,6 +40,7 @@ const SUCCEEDS: Option<&str> = None;
 const TOO_MANY: &str = "rate_limit_exceeded";
 const TOO_MANY_TEXT: &str = "Rate Limit Exceeded";
 
+/// An hour, which is the lifetime of an ID token, too: moved back by it, one expires now.
 const HOUR_SECONDS: i64 = 3600;
 
 /// A clock skew that a client has to tolerate.
@@ -48,7 +49,7 @@ const SKEW_SECONDS: i64 = 30;
 /// The id of a client that is not registered.
 const ANOTHER_CLIENT: &str = "another-client.apps.example";
 
-/// The left half of the digest of another access token.
+/// The left half of the digest of `another access token`.
 const ANOTHER_AT_HASH: &str = "wQFkUtMS3mcGZYkrkP8tUw";
 
 /// The columns of the table.

@@ -1,5 +1,5 @@
-//! The choice of a user: by the form of the sign-in page, whose accounts are here, too, and by
-//! "the same again next time".
+//! The choice of a user: the accounts that the sign-in page shows, what its form sends, and "the
+//! same again next time".
 //!
 //! A browser is known by a cookie with a random value, and its user is kept here: a reset
 //! of the provider forgets all of them. Cookies ignore ports, so that several providers

@@ -109,7 +109,7 @@ impl<D: RequestDetails> SignIns<D> {
         let set_cookie = self.remember(http, &choice);
         let script = choice.into_script(context.provider);
         Response::redirect(303, callback(Grant { request, script }))
-            .with_any_header("set-cookie", set_cookie)
+            .with_optional_header("set-cookie", set_cookie)
     }
 
     /// Remembers or forgets the user of a choice; a misbehaviour leaves the last time as

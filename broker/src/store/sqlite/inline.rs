@@ -36,7 +36,8 @@ impl Inline {
         Ok(self.run(&self.connection.lock(), step)?)
     }
 
-    /// Runs a step in a transaction, and commits it.
+    /// Runs a step in a transaction, and commits it. One that a panic ends is rolled back, so
+    /// that the connection serves the next.
     pub(super) fn commit<T>(
         &self,
         step: impl FnOnce(&Connection) -> Result<T>,

@@ -174,9 +174,9 @@ async fn a_user_is_asked_to_open_addresses_and_to_paste_the_callback() {
             program.order(&end.url).expect("it listens");
         }
     }
+    let status = program.ended().await.expect("it ends");
     let report = program.output.whole(LIMIT).expect("it ends");
     let report: Value = serde_json::from_str(&report).expect("JSON");
-    let status = program.ended().await.expect("it ends");
     assert_eq!(status.code(), Some(0), "{report:#}");
     let skipped = &report["counts"]["SKIPPED"];
     // No second callback, no second project and thus no callback of its own.

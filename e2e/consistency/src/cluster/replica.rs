@@ -4,14 +4,14 @@
 //! input move its clock and stop it. A [`Replica`] is such a process, as the cluster
 //! holds it; [`serve`] is what runs in it.
 
-use std::io::Write as _;
+use std::io::{PipeReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agent::program::{EndsBy, Output, Program};
+use agent::program::{EndsBy, Program};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::store::fail_points::{FailPoint, FailPoints};
@@ -39,21 +39,29 @@ pub(crate) struct Replica {
     /// Its URL, without a trailing slash.
     pub(crate) url: String,
     pub(crate) process: Program,
+    log: Option<PipeReader>,
 }
 
 impl Replica {
-    /// Starts a broker; its log is its process' standard error, if that is piped.
-    pub(super) async fn start(mut command: Command) -> Result<Self, RunError> {
+    /// Starts a broker, which writes its log to the other end of `log`.
+    pub(super) async fn start(
+        mut command: Command,
+        log: Option<PipeReader>,
+    ) -> Result<Self, RunError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Program::start(command, EndsBy::Kill)?;
         let url = process.output.next_line().await;
         let url = url.ok_or("a broker did not start")?;
-        Ok(Self { url, process })
+        Ok(Self { url, process, log })
     }
 
-    /// Its log, from the beginning.
-    pub(crate) fn log(&self) -> Output {
-        self.process.errors.clone()
+    /// Takes its log, from the beginning. Whoever takes it reads it, or the broker waits.
+    ///
+    /// # Panics
+    ///
+    /// If it writes none, or it is taken.
+    pub(crate) fn take_log(&mut self) -> PipeReader {
+        self.log.take().expect("a broker with a log")
     }
 
     pub(super) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {

@@ -70,12 +70,12 @@ impl Proxies {
 impl Nemesis {
     pub(super) fn new(
         context: Arc<Context>,
-        cluster: Cluster,
+        mut cluster: Cluster,
         proxies: Proxies,
         random: Random,
     ) -> Self {
-        let brokers = cluster.brokers.iter();
-        let readers = brokers.map(|broker| context.audit_log.follow(broker.log()));
+        let brokers = cluster.brokers.iter_mut();
+        let readers = brokers.map(|broker| context.audit_log.follow(broker.take_log()));
         let readers = readers.collect();
         tokio::spawn(count_faults(context.clone(), proxies.state.clone()));
         Self {
@@ -178,7 +178,7 @@ impl Nemesis {
         let (address, process) = self.cluster.addresses()?[broker];
         self.proxies.proxies[broker].retarget(address);
         self.context.replace_broker(broker, address, process);
-        let log = self.cluster.brokers[broker].log();
+        let log = self.cluster.brokers[broker].take_log();
         self.readers[broker] = self.context.audit_log.follow(log);
         self.context.endpoints[broker].change();
         Ok(())
