@@ -8,8 +8,8 @@ use serde_json::json;
 use testkit::http::Response;
 
 use crate::test_broker::{
-    BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, authorize_path, back_path,
-    session_body, state, with,
+    BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile,
+    authorize_path, back_path, key, result_body, session_body, state, with,
 };
 
 // Threats: A11.
@@ -174,16 +174,24 @@ async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
 
 // Threats: A30, V6.
 #[tokio::test]
-async fn a_login_that_ends_at_its_first_address_removes_the_fragment_before_the_callback() {
+async fn a_login_that_ends_at_its_first_address_removes_the_fragment_until_its_handle_is_unknown() {
     let broker = TestBroker::start().await;
     let unreachable = with(session_body(1), "provider", "google");
     let unreachable = broker.session_with(&unreachable).await;
     let response = navigate(&broker, &unreachable, "").await;
     response.redirects_to(&return_url());
     let expired = broker.session(2).await;
-    broker.advance_ms(600_000);
-    let response = navigate(&broker, &expired, "").await;
-    response.redirects_to(&return_url());
+    for passes_ms in [600_000, 590_000] {
+        broker.advance_ms(passes_ms);
+        let response = navigate(&broker, &expired, "").await;
+        response.redirects_to(&return_url());
+    }
+    broker.advance_ms(10_000);
+    let well_formed = format!("/login/{}", "a".repeat(43));
+    for unknown in [&*expired, "/login/x", "/login/unknown", &well_formed] {
+        let page = broker.browser().get(unknown).await;
+        page.is_refusal_page(404, "handle.known");
+    }
 }
 
 /// The redirect to the provider, or the broker's own page, removed the fragment.
@@ -228,29 +236,60 @@ async fn return_redirects_to_registered_callbacks_alone() {
 
 // Threats: A26.
 #[tokio::test]
-async fn a_login_is_pending_until_it_has_a_result_which_is_read_once() {
+async fn a_login_is_pending_until_its_first_result_which_is_read_once() {
     let broker = TestBroker::start().await;
-    for (n, end, expected) in [
+    let (code, denied) = ("code=upstream-code", "error=access_denied");
+    for (n, ends, expected) in [
         (
             1,
-            "code=upstream-code",
+            [code, denied],
             json!({ "status": "succeeded", "profile": adas_profile() }),
         ),
         (
             2,
-            "error=access_denied",
+            [denied, code],
             json!({ "status": "failed", "error": "access_denied" }),
         ),
     ] {
-        let (browser, back) = broker.at_provider(n).await;
+        let (browser, path) = (broker.browser(), broker.session(n).await);
+        // The browser that is bound may start another upstream login.
+        let first = browser.to_provider(&path).await;
+        let second = browser.to_provider(&path).await;
+        assert_ne!(first, second);
         for _ in 0..100 {
             let response = broker.result(n).await;
             response.is_json(200, &json!({ "status": "pending" }));
         }
-        let back = back.replace("code=upstream-code", end);
-        browser.get(&back).await.redirects_to(CALLBACK);
+        for (back, end) in [first, second].iter().zip(ends) {
+            let back = back.replace(code, end);
+            browser.get(&back).await.redirects_to(CALLBACK);
+        }
         broker.result(n).await.is_json(200, &expected);
         let again = broker.result(n).await;
         broker.has_refused(&again, 400, "result.once");
     }
+}
+
+// Threats: A27, CVE-2022-39263.
+#[tokio::test]
+async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
+    let broker = TestBroker::start().await;
+    broker.sign_in(1).await;
+    let changed = |field: &str, value: &str| with(result_body(1), field, value);
+    let by_bob = json!({
+        "client_id": "prj_bob", "client_secret": BOB_SECRET,
+        "session_key": key(1), "redirect_uri": BOB_CALLBACK,
+    });
+    let elsewhere = changed("redirect_uri", "https://other.example/");
+    for (body, rule) in [
+        (changed("client_secret", "wrong"), "client.recognised"),
+        (by_bob, "result.known"),
+        (changed("session_key", &key(2)), "result.known"),
+        (changed("redirect_uri", LOCAL_CALLBACK), "result.callback"),
+        (elsewhere, "redirect_uri.registered"),
+        (changed("session_key", "short"), "session_key.pattern"),
+    ] {
+        broker.refuses("/v1/login/result", &body, 400, rule).await;
+    }
+    broker.has_status(1, "succeeded").await;
 }

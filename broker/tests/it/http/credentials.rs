@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use testkit::http::Response;
 
 use crate::test_broker::{
-    ADA_SECRET, BOB_SECRET, TestBroker, adas_profile, result_body, session_body, token_body, with,
+    ADA_SECRET, BOB_SECRET, TestBroker, adas_profile, key, result_body, session_body, state,
+    token_body, with,
 };
 
 const WITHOUT_ERROR: &str = r#"Bearer realm="fsi""#;
@@ -87,6 +88,21 @@ async fn the_challenge_has_an_error_if_a_bearer_token_was_sent() {
 fn has_invalid_token(response: &Response) {
     response.is_refusal(401);
     assert_eq!(response.header("www-authenticate"), Some(INVALID));
+}
+
+// Threats: A24.
+#[tokio::test]
+async fn only_an_access_token_is_a_bearer_token() {
+    let broker = TestBroker::start().await;
+    let code = broker.code().await;
+    let path = broker.session(1).await;
+    let handle = path.rsplit('/').next().unwrap();
+    for other in [&*code, &key(1), ADA_SECRET, &state(), handle] {
+        let bearer = format!("Bearer {other}");
+        are_challenged(&broker, &[("Authorization", &*bearer)], 401, INVALID).await;
+        // In the form of a token it is one that was never issued.
+        has_invalid_token(&broker.profile(&format!("fsi_{other}")).await);
+    }
 }
 
 // Threats: A20.

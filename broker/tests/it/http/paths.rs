@@ -212,8 +212,6 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         let response = broker.send(GET, path, &HTML).await;
         is_refused_to_a_browser(path, &response, 404, "request.path");
     }
-    let profile = broker.send(GET, "/v1/profile", &HTML).await;
-    profile.is_refusal(401);
 }
 
 /// Values of `Accept` that prefer HTML to JSON.
@@ -221,6 +219,7 @@ const PAGES: &str = "text/html | TEXT/HTML | text/html ; charset=utf-8 | text/ht
     application/xhtml+xml, text/html | text/html, application/json;q=0.9 | \
     text/html; q=0.9, application/json; q=0.8 | \
     text/html;level=1;Q=0.900, application/json;q=0.899 | text/html;q=0.9,*/*;q=0.8 | \
+    text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8 | \
     text/html;q=0.001 | text/html, application/*;q=0.5, application/json;q=0.1 | \
     */*, text/html | text/html, image/jxr, */* | text/html, application/json";
 
@@ -231,7 +230,7 @@ const NO_PAGES: &str = "application/json, text/html | text/html;q=0.9, applicati
     text/html;q=none | text/html;q=2 | application/json | */* | text/* | text/plain | ";
 
 #[tokio::test]
-async fn a_page_is_sent_only_if_accept_prefers_html() {
+async fn a_page_is_sent_only_if_accept_prefers_html_and_never_by_the_api() {
     let broker = TestBroker::start().await;
     for accept in PAGES.split(" | ") {
         let page = broker.send(GET, "/nowhere", &[("Accept", accept)]).await;
@@ -240,6 +239,17 @@ async fn a_page_is_sent_only_if_accept_prefers_html() {
     for accept in NO_PAGES.split(" | ") {
         let json = broker.send(GET, "/nowhere", &[("Accept", accept)]).await;
         json.is_refusal(404);
+    }
+    for accept in PAGES.split(" | ").chain(NO_PAGES.split(" | ")) {
+        for (path, status) in [
+            ("/v1/token", 405),
+            ("/v1/profile", 401),
+            ("/v1", 404),
+            ("/api/nothing", 404),
+        ] {
+            let json = broker.send(GET, path, &[("Accept", accept)]).await;
+            json.is_refusal(status);
+        }
     }
     broker.get("/nowhere").await.is_refusal(404);
     let two = [

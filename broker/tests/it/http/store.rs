@@ -26,6 +26,7 @@ use crate::test_broker::{
 async fn a_broker_is_live_also_without_its_database_and_ready_only_with_it() {
     let [live, ready] = ["live", "ready"].map(|it| json!({ "status": it }));
     let broker = TestBroker::start().await;
+    broker.get("/livez").await.is_json(200, &live);
     broker.get("/readyz").await.is_json(200, &ready);
     // Port 1 of loopback: closed on any sane machine.
     let broker = TestBroker::start_with(|config| {
