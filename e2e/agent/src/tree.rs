@@ -67,7 +67,8 @@ impl Edit {
 ///
 /// # Errors
 ///
-/// A sentence, if an edit does not fit, or a file can be neither read nor written.
+/// A sentence, if an edit does not fit, Git knows no files at `root`, or a file can be neither
+/// read nor written.
 pub fn copy(root: &Path, copy: &Path, edits: &[Edit], times: FileTimes) -> Result<(), String> {
     let files = files(root)?;
     let is_there = |edit: &&Edit| files.iter().any(|file| file == &*edit.file);
@@ -99,7 +100,7 @@ pub fn copy(root: &Path, copy: &Path, edits: &[Edit], times: FileTimes) -> Resul
     Ok(())
 }
 
-/// The files below `root`, as paths from there.
+/// The files below `root`, as paths from there; none is an error.
 fn files(root: &Path) -> Result<Vec<String>, String> {
     let mut git = Command::new("git");
     git.args([
@@ -111,8 +112,14 @@ fn files(root: &Path) -> Result<Vec<String>, String> {
     ]);
     let listed = git.current_dir(root).output();
     let listed = listed.map_err(|error| format!("git: {error}"))?;
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+    let files = String::from_utf8_lossy(&listed.stdout);
+    let files: Vec<_> = files.split_terminator('\0').map(str::to_owned).collect();
+    let said = match listed.status.success() {
+        true if files.is_empty() => Cow::Borrowed("no files"),
+        true => return Ok(files),
+        false => String::from_utf8_lossy(&listed.stderr),
+    };
+    Err(format!("git in {}: {}", root.display(), said.trim()))
 }
 
 /// Writes a file that has other contents, or is not there.
@@ -164,6 +171,10 @@ mod tests {
         assert_eq!(modified(&to).unwrap(), modified(root).unwrap());
         let nowhere = [Edit::of("src/none.rs", "a", "b")];
         assert!(copy(root, &to, &nowhere, FileTimes::New).is_err());
+        let empty = to.join("empty");
+        fs::create_dir(&empty).unwrap();
+        let refused = copy(&empty, &to, &[], FileTimes::New).unwrap_err();
+        assert!(refused.contains(empty.to_str().unwrap()), "{refused}");
         fs::remove_dir_all(to).unwrap();
     }
 }

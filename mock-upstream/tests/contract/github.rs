@@ -175,8 +175,11 @@ async fn a_call_has_a_user_agent_a_token_and_a_version_that_is_known() {
     }
     // "Troubleshooting": a trailing slash is a 404.
     assert_eq!(mock.get_with(&token, GITHUB, "/user/").await.status, 404);
-    // Seen in several projects.
     let in_the_query = format!("/user?access_token={token}");
+    let request = mock.request(GITHUB, "GET", &in_the_query);
+    let response = Response::of(request.header("user-agent", "contract")).await;
+    assert_eq!(response.status, 401);
+    // Seen in several projects.
     let response = mock.get_with("gho_none", GITHUB, &in_the_query).await;
     let body = json!({
         "message": "Bad credentials",

@@ -40,16 +40,39 @@ async fn the_queue_is_used_in_order_in_either_mode_and_then_the_mode_decides() {
     }
 }
 
+/// A mock that labels the sign-in with the state `for a` with `a`.
+async fn labelled() -> TestMock {
+    TestMock::with(|settings| {
+        let label_of = |state: &str| state.strip_prefix("for ").map(str::to_owned);
+        settings.labels = Labels::new(label_of);
+    })
+    .await
+}
+
 const DENY: Next = Next::Misbehave(Misbehaviour::Deny);
 const SUSPEND: Next = Next::Misbehave(Misbehaviour::ApplicationSuspended);
 
 #[tokio::test]
+async fn an_entry_for_a_label_waits_for_its_own_sign_in() {
+    let mock = labelled().await;
+    for provider in Provider::ALL {
+        mock.upstream(provider).queue_for("a", DENY).unwrap();
+        for (state, error) in [
+            ("for b", None),
+            ("a", None),
+            ("x", None),
+            ("for a", Some("access_denied")),
+            ("for a", None),
+        ] {
+            let callback = mock.callback(provider, &format!("state={state}")).await;
+            assert_eq!(callback.get("error"), error, "{state} at {provider}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_sign_in_takes_the_first_entry_that_is_for_it_and_leaves_the_others_in_their_order() {
-    let mock = TestMock::with(|settings| {
-        let label_of = |state: &str| state.strip_prefix("for ").map(str::to_owned);
-        settings.labels = Labels::new(label_of);
-    });
-    let mock = mock.await;
+    let mock = labelled().await;
     let github = mock.upstream(GITHUB);
     for (label, next) in [("b", DENY), ("a", SUSPEND), ("b", SUSPEND)] {
         github.queue_for(label, next).unwrap();

@@ -7,7 +7,7 @@ use mock_upstream::users::KnownUsers;
 use reqwest::Method;
 use serde_json::{Value, json};
 use stack::StackSettings;
-use testkit::backend::{Backend, CleanLogin};
+use testkit::backend::Backend;
 use testkit::browser::Browser;
 use testkit::http::{Http, REFUSED, Response};
 use testkit::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
@@ -99,32 +99,48 @@ async fn arm(stack: &TestStack, body: Value) -> Response {
 }
 
 #[tokio::test]
+async fn a_fault_is_listed_until_it_triggers_once() {
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
+    let armed = arm(&stack, json!({ "operation": RESULT, "fault": "html_502" })).await;
+    let listed = get(&stack, "/api/faults").await.json();
+    assert_eq!(listed[0]["id"], armed.json()["id"]);
+    assert_eq!(listed[0]["passes"], 0);
+    let read = async || stack.backend.result(&login.session_key).await;
+    assert_eq!(read().await.status, 502);
+    get(&stack, "/api/faults").await.is(200, "[]");
+    read().await.is(400, REFUSED);
+}
+
+#[tokio::test]
 async fn a_sticky_fault_is_listed_and_stays_with_its_login_until_faults_are_taken_back() {
     let stack = TestStack::start().await;
     let unlucky = stack.completed_login(GOOGLE).await;
     let other = stack.completed_login(GOOGLE).await;
     let mut listed = json!({
         "operation": RESULT,
-        "fault": "html_502",
+        "fault": "refuse",
         "client_id": stack.backend.client_id,
     });
     let mut order = listed.clone();
     (order["nth"], order["sticky"]) = (json!(1), json!(true));
-    listed["id"] = arm(&stack, order).await.json()["id"].clone();
+    listed["id"] = arm(&stack, order.clone()).await.json()["id"].clone();
     (listed["passes"], listed["sticks_to"]) = (json!(0), Value::Null);
     assert_eq!(get(&stack, "/api/faults").await.json(), json!([listed]));
-    let read = async |login: &CleanLogin| stack.backend.result(&login.session_key).await;
     for _ in 0..3 {
-        assert_eq!(read(&unlucky).await.status, 502);
+        let read = stack.backend.request(Method::POST, "/v1/login/result");
+        let read = read.json(&stack.backend.result_body(&unlucky.session_key));
+        assert!(read.try_send().await.is_err());
     }
     let event = stack.event_log().events(0, None).pop().expect("the fault");
     (listed["passes"], listed["sticks_to"]) = (Value::Null, json!(event.login));
     assert_eq!(get(&stack, "/api/faults").await.json(), json!([listed]));
-    assert_eq!(read(&other).await.status, 200);
+    assert_eq!(stack.backend.result(&other.session_key).await.status, 200);
+    assert_ne!(arm(&stack, order).await.json()["id"], listed["id"]);
     let cleared = stack.control(Method::DELETE, "/api/faults", None).await;
     assert_eq!(cleared.status, 204);
     get(&stack, "/api/faults").await.is(200, "[]");
-    read(&unlucky).await.is(400, REFUSED);
+    assert_eq!(stack.backend.result(&unlucky.session_key).await.status, 200);
 }
 
 #[tokio::test]
