@@ -1,5 +1,4 @@
-//! What the application gets from outside: its configuration, with the values that it refuses, and
-//! its clock.
+//! The application's configuration, with the values that it refuses, and its clock.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -23,7 +23,7 @@ use authorization::{ChoicePage, Grant, Refusal, RequestDetails};
 use context::ProviderContext;
 use sign_in::SignIns;
 
-/// What one provider does in its own way, and the state that only it has.
+/// The parts of a sign-in that one provider does in its own way, and the state that only it has.
 pub(crate) trait Protocol: Default + Send + Sync + 'static {
     /// The parameters of an authorization request that the other one does not have.
     type Details: RequestDetails;

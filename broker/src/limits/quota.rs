@@ -1,4 +1,4 @@
-//! What is counted for each of many keys: a rate, by the broker's own clock, and the login sessions
+//! The two quotas: requests of a key within a time, by the broker's own clock, and the login sessions
 //! that a project has under way.
 
 use std::collections::{HashMap, VecDeque};

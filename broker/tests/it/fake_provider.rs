@@ -111,7 +111,7 @@ struct Shared {
     sent: AtomicUsize,
 }
 
-/// What has happened at a server, for which a test or a reply may wait.
+/// The events at a server, for which a test or a reply may wait.
 #[derive(Default)]
 struct Seen {
     calls: Vec<Call>,

@@ -26,9 +26,9 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 /// A running program. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Program {
-    /// What it prints to standard output, if that is a pipe.
+    /// Its standard output, if that is a pipe.
     pub output: Output,
-    /// What it prints to standard error, if that is a pipe.
+    /// Its standard error, if that is a pipe.
     pub errors: Output,
     child: Child,
     /// Its standard input, if that is a pipe: it stays open until the end.
@@ -67,9 +67,9 @@ pub enum NotListening {
 pub struct Completed {
     /// Its exit status; none if it was killed.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// The text of its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// The text of its standard error.
     pub stderr: String,
 }
 
@@ -348,10 +348,10 @@ mod tests {
 
     #[test]
     fn a_program_with_more_to_end_does_so_at_the_end_of_its_input() {
-        let script = "read -r _ || echo told; sleep 0.1; echo ended";
+        let script = "read -r _ || echo closed; sleep 0.1; echo ended";
         let mut program = Program::start(shell(script), EndsBy::EndOfInput).unwrap();
         program.stop();
-        assert_eq!(program.output.whole(LIMIT).unwrap(), "told\nended\n");
+        assert_eq!(program.output.whole(LIMIT).unwrap(), "closed\nended\n");
     }
 
     #[test]

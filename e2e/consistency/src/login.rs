@@ -204,7 +204,7 @@ impl Login {
     }
 }
 
-/// What the first of these calls to succeed has brought.
+/// The answer of the first of these calls to succeed.
 pub(crate) fn first<T>(
     calls: &[Call],
     responses: &[Option<Response>],

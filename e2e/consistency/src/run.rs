@@ -1,6 +1,5 @@
-//! What every run has: one seed, from which each random decision is drawn, and its output, a bar
-//! meanwhile and a table at the end. What the operating system and the disk decide is not in the
-//! seed.
+//! The seed and the output of a run. Each random decision is drawn from the seed, but for those of
+//! the operating system and the disk. The output is a bar meanwhile and a table at the end.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -60,7 +60,7 @@ pub struct DiagramArrow {
     pub exchange: Option<String>,
 }
 
-/// The surroundings of a diagram.
+/// The document that a diagram is part of.
 #[derive(Debug)]
 pub enum Frame<'a> {
     /// A page, in which arrows link to exchanges.

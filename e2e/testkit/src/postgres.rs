@@ -254,7 +254,7 @@ fn supervise(mut shell: Command) -> io::Result<Program> {
     Program::start(shell, EndsBy::EndOfInput)
 }
 
-/// What follows the reply of the supervisor of `program`.
+/// The text after the reply of the supervisor of `program`.
 fn read_reply(supervisor: &mut Program, expected: &str, program: &str) -> io::Result<String> {
     let Some(line) = supervisor.output.line_within(LIMIT) else {
         let package = program.to_lowercase();

@@ -71,7 +71,7 @@ pub(crate) enum AccountFault {
     Response(ResponseFault),
 }
 
-/// What can be wrong with any response.
+/// A fault that any response can have.
 #[derive(Clone, Copy)]
 pub(crate) enum ResponseFault {
     Delivered(Delivery),

@@ -25,9 +25,9 @@ pub(crate) struct AuthorizationRequest<D> {
 
 /// Whether the client wants the page on which the user chooses an account.
 pub(crate) enum ChoicePage {
-    /// Where it is not known which user signs in.
+    /// Yes, if it is not known which user signs in.
     IfNeeded,
-    /// Also for a user of the last time.
+    /// Yes, also for a user of the last time.
     Always,
     /// Never: where it is needed, the callback carries this error.
     Never(&'static str),

@@ -114,7 +114,7 @@ async fn a_token_call_gets_tokens_or_the_error_of_its_fault() {
     }
 }
 
-/// What a token response has: a header, a member or all their names.
+/// A row is a part of a token response: a header, a member or all their names.
 const ANSWERS: &str = "
     // Fields: `OAuth 2.0 for Web Server Applications`; 3599: seen by clients.
     google | content-type | application/json; charset=utf-8

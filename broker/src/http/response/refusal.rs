@@ -33,8 +33,8 @@ impl<T: Into<Refused>> From<T> for Refusal {
     }
 }
 
-/// What a guard of `request` returns. A refusal goes into the request's context, for its log
-/// line and for the page or body of the status.
+/// The outcome of a guard of `request`. A refusal goes into the request's context, for its
+/// log line and for the page or body of the status.
 pub(crate) fn outcome<T, F>(
     admitted: Result<T, impl Into<Refusal>>,
     request: &Request<'_>,

@@ -1,4 +1,4 @@
-//! What a program prints, read as it comes, by threads and tasks alike.
+//! The output of a program, read as it comes, by threads and tasks alike.
 
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -134,7 +134,7 @@ pub(crate) struct Database {
     client: Client,
 }
 
-/// What all steps have used.
+/// The sums of what all steps have used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) statements: f64,

@@ -55,7 +55,7 @@ impl Replica {
         Ok(Self { url, process, log })
     }
 
-    /// Takes its log, from the beginning. Whoever takes it reads it, or the broker waits.
+    /// Takes its log, from the beginning. It must be read, or the broker waits.
     ///
     /// # Panics
     ///

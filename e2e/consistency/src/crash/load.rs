@@ -47,7 +47,7 @@ pub(super) struct CutLogin {
     is_signed_in: bool,
 }
 
-/// What a step of a login needs: a broker and the providers.
+/// The servers that a step of a login calls: a broker and the providers.
 #[derive(Clone, Copy)]
 pub(super) struct Servers<'a> {
     pub(super) recorder: &'a Recorder,

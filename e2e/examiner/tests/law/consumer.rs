@@ -99,7 +99,7 @@ fn program(path: &Path) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// Where the copy is, below the top of the tree.
+/// The path of the copy, below the top of the tree.
 const COPY: &str = "target/faults";
 
 /// The crate that has one fault after another.
@@ -108,8 +108,8 @@ const FAULTY_DEMO: &str = "faulty-demo";
 /// A crate that has nothing but an empty test, and that test.
 const EMPTY_TEST: &str = "empty";
 
-/// What cargo tells a test of its own crate. ring's build script reads it as well: ring, and
-/// all that rests on it, would be compiled again.
+/// The variables in which cargo describes its own crate to a test. The build script of ring reads
+/// them as well: ring, and all that rests on it, would be compiled again.
 const OF_ONE_CRATE: [&str; 6] = [
     "CARGO_MANIFEST_DIR",
     "CARGO_PKG_NAME",

@@ -188,7 +188,7 @@ fn entry(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>
     }
 }
 
-/// The outcome that the answer of `event` told the app, as a badge.
+/// The outcome that the answer of `event` gave to the app, as a badge.
 fn outcome(runtime: &StackRuntime, event: &LoggedEvent) -> Option<(Style, String)> {
     // A fault has an event of its own; what it kept from the app is none the less stored.
     match meaning(event, runtime.event_log()).outcome()? {
