@@ -180,6 +180,12 @@ impl Control {
         moved.await.map(drop)
     }
 
+    /// Starts another broker on the store of the present one, which ends.
+    pub async fn restart_broker(&self) -> Result<(), ControlError> {
+        let restarted = self.call(Method::POST, "/api/broker/restart", None);
+        restarted.await.map(drop)
+    }
+
     /// Arms a fault; `more` has its further members.
     pub async fn arm(
         &self,

@@ -147,7 +147,8 @@ impl Launch<'_> {
             proxy_state.clone(),
             settings.upstream_timeout_ms,
         );
-        let (broker, store) = broker_setup.start(settings.clock.current()).await?;
+        let state = broker_setup.fresh_state()?;
+        let broker = broker_setup.start(&state, settings.clock.current()).await?;
         Ok(StackRuntime {
             proxy: Proxy::start(listener, broker.address, proxy_state.clone())?,
             urls,
@@ -159,7 +160,7 @@ impl Launch<'_> {
             proxy_state,
             broker_setup,
             broker: Mutex::new(Some(broker)),
-            store: RwLock::new(store),
+            broker_state: RwLock::new(state),
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
             _fronts: upstream.fronts.into_iter().chain(front).collect(),

@@ -1,4 +1,5 @@
-//! The running parts of a stack, and the reset that begins again with a fresh broker.
+//! The running parts of a stack, the restart of its broker, and the reset that begins again with
+//! a fresh one.
 
 mod broker_setup;
 mod reach;
@@ -19,7 +20,9 @@ use crate::settings::StackStartError;
 use crate::time::StackClock;
 use crate::tls::{StackTls, TlsFront};
 
-pub(crate) use broker_setup::{BrokerSetup, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
+pub(crate) use broker_setup::{
+    BrokerSetup, BrokerState, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET,
+};
 pub use reach::StackUrls;
 pub(crate) use reach::{
     BEHIND_FRONT, OwnSandbox, Reach, SandboxDirectory, SandboxId, SandboxLink, ServerUrls,
@@ -41,7 +44,7 @@ pub(crate) struct StackRuntime {
     pub(crate) broker_setup: BrokerSetup,
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
-    pub(crate) store: RwLock<Store>,
+    pub(crate) broker_state: RwLock<BrokerState>,
     /// The sandboxes of the process.
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
@@ -60,17 +63,35 @@ impl StackRuntime {
     pub(crate) async fn reset(&self) -> Result<(), StackStartError> {
         let mut broker = self.broker.lock().await;
         let clock = self.clock.restarted();
-        let (fresh, store) = self.broker_setup.start(clock.clone()).await?;
+        let state = self.broker_setup.fresh_state()?;
+        let fresh = self.broker_setup.start(&state, clock.clone()).await?;
         self.proxy.retarget(fresh.address);
         self.upstream.reset();
         if let Some(demo) = &self.demo {
             demo.reset();
         }
         self.clock.replace(clock);
-        *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
+        *self
+            .broker_state
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = state;
         self.proxy_state.clear();
         self.projects.restore_relay_guards();
         // The old broker may finish its open requests; the reset does not wait for it.
+        if let Some(old) = broker.replace(fresh) {
+            tokio::spawn(old.stop());
+        }
+        Ok(())
+    }
+
+    /// Starts another broker on the store of the present one, which answers the requests that it
+    /// has and ends.
+    pub(crate) async fn restart_broker(&self) -> Result<(), StackStartError> {
+        let mut broker = self.broker.lock().await;
+        let state = self.broker_state();
+        let fresh = self.broker_setup.start(&state, self.clock.current());
+        let fresh = fresh.await?;
+        self.proxy.retarget(fresh.address);
         if let Some(old) = broker.replace(fresh) {
             tokio::spawn(old.stop());
         }
@@ -103,7 +124,11 @@ impl StackRuntime {
 
     /// The current broker's store.
     pub(crate) fn store(&self) -> Store {
-        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
-        store.clone()
+        self.broker_state().store
+    }
+
+    fn broker_state(&self) -> BrokerState {
+        let state = self.broker_state.read();
+        state.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

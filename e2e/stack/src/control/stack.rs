@@ -1,5 +1,5 @@
 //! The stack as a whole: its addresses; its clock, which never goes back, except by a reset;
-//! its reset; and its projects, with their secrets.
+//! its reset; the restart of its broker; and its projects, with their secrets.
 
 use broker::projects::ProjectName;
 use broker::relay::RelayGuard;
@@ -23,6 +23,7 @@ pub(super) fn calls() -> Vec<Call> {
         advance, r#"{"seconds":600}"# => "Moves the clock ahead.";
         projects => "The projects, with their secrets.";
         register, r#"{"name":"My app","redirect_uris":["http://localhost:4000/callback"]}"# => "Registers a project; its relay_guard may be auto, always or off.";
+        restart_broker => "Starts another broker on the store of the present one, which ends.";
         allow_callback, r#"{"redirect_uri":"http://localhost:4000/callback"}"# => "Adds a callback to a project.";
     }
 }
@@ -58,6 +59,15 @@ fn stack(runtime: &Runtime) -> Json<Value> {
 async fn reset(runtime: &Runtime) -> Result<NoContent, ControlError> {
     let reset = runtime.reset().await;
     reset.map(|()| NoContent).map_err(ControlError::internal)
+}
+
+/// Logins that are under way go on at the new broker.
+#[post("/api/broker/restart")]
+async fn restart_broker(runtime: &Runtime) -> Result<NoContent, ControlError> {
+    let restarted = runtime.restart_broker().await;
+    restarted
+        .map(|()| NoContent)
+        .map_err(ControlError::internal)
 }
 
 /// The login on the page of the form is gone then.

@@ -1,4 +1,5 @@
-//! The broker of a stack: its configuration, and each start on an empty store.
+//! The broker of a stack: its configuration, and each start, on an empty store or on that of the
+//! broker before.
 
 use std::sync::Arc;
 
@@ -23,6 +24,13 @@ use crate::settings::StackStartError;
 /// The broker's client id and secret at the imitated providers. They protect nothing.
 pub(crate) const UPSTREAM_CLIENT_ID: &str = "federated-sign-in-kit";
 pub(crate) const UPSTREAM_CLIENT_SECRET: &str = "mock-upstream-secret";
+
+/// What a broker leaves to the next one, after a restart. The stack reads the store as well.
+#[derive(Clone)]
+pub(crate) struct BrokerState {
+    pub(crate) store: Store,
+    cookie_key: CookieKey,
+}
 
 /// A broker behind the stack's proxy, as each start and each reset needs a fresh one.
 pub(crate) struct BrokerSetup {
@@ -79,33 +87,36 @@ impl BrokerSetup {
         }
     }
 
-    /// Starts a broker on an empty store; returns both, so that the stack can read the
-    /// store as well.
+    /// An empty store, and a fresh key for cookies.
+    pub(crate) fn fresh_state(&self) -> Result<BrokerState, StackStartError> {
+        let url = &self.config.store.url;
+        let store = store::open(url, FailPoints::NONE).map_err(|source| {
+            let url = url.clone();
+            broker::StartError::Store { url, source }
+        })?;
+        let cookie_key = CookieKey::from_random(&broker::random::bytes32());
+        Ok(BrokerState { store, cookie_key })
+    }
+
+    /// Starts a broker on this state.
     pub(crate) async fn start(
         &self,
+        state: &BrokerState,
         clock: Clock,
-    ) -> Result<(ServerHandle, Store), StackStartError> {
-        let mut config = self.config.clone();
-        if self.reach.host.is_some() {
-            // A broker that others can reach needs a key in its configuration.
-            let key = CookieKey::from_random(&broker::random::bytes32());
-            config.cookie_keys = vec![key];
-        }
-        let store = store::open(&config.store.url, FailPoints::NONE).map_err(|source| {
-            broker::StartError::Store {
-                url: config.store.url.clone(),
-                source,
-            }
-        })?;
+    ) -> Result<ServerHandle, StackStartError> {
+        let config = Config {
+            cookie_keys: vec![state.cookie_key.clone()],
+            ..self.config.clone()
+        };
         let dependencies = Dependencies {
             clock,
             projects: self.projects.clone(),
             audit: self.audit.clone(),
-            store: Some(store.clone()),
+            store: Some(state.store.clone()),
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies)?;
         let server = ServerHandle::launch(broker.rocket(), self.reach.stopping).await;
-        Ok((server.map_err(StackStartError::BrokerServer)?, store))
+        server.map_err(StackStartError::BrokerServer)
     }
 }

@@ -1,5 +1,5 @@
 //! The one clock of all parts of a stack, from which every time in a response is read; and a
-//! reset, which leaves nothing of the state before it. The ends of lifetimes, to the
+//! reset, which leaves nothing of the state before it, as a restart of the broker leaves all. The ends of lifetimes, to the
 //! millisecond, are tests of the broker and of `consistency`.
 
 use mock_upstream::Misbehaviour;
@@ -73,6 +73,25 @@ async fn nothing_of_the_time_before_a_reset_is_left() {
 async fn is_signed_in(stack: &TestStack, browser: &Browser) -> bool {
     let profile = stack.demo("/profile");
     browser.type_in(&profile).await.url == profile
+}
+
+#[tokio::test]
+async fn logins_that_are_under_way_end_well_at_another_broker() {
+    let stack = TestStack::start().await;
+    let completed = stack.completed_login(GOOGLE).await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let halfway = stack.halfway(Flow::Clean, GOOGLE).await;
+    let before = stack.broker_url_without_proxy().await;
+
+    let restarted = stack.control(Method::POST, "/api/broker/restart", None);
+    restarted.await.is(204, "");
+
+    assert_ne!(stack.broker_url_without_proxy().await, before);
+    let backend = &stack.backend;
+    assert_eq!(backend.result(&completed.session_key).await.status, 200);
+    assert_eq!(backend.redeem(&transaction, &code).await.status, 200);
+    let arrived = halfway.deliver(&halfway.answer).await;
+    assert!(arrived.url.starts_with(UNSERVED), "{}", arrived.url);
 }
 
 #[tokio::test]
