@@ -1,9 +1,9 @@
-//! Random values: secrets, and names that occur nowhere else.
+//! Random values: secrets, names that occur nowhere else, and decisions that a seed repeats.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use rand::TryRng as _;
-use rand::rngs::SysRng;
+use rand::rngs::{StdRng, SysRng};
+use rand::{Rng as _, RngExt as _, SeedableRng as _, TryRng as _};
 use sha2::{Digest as _, Sha256};
 
 /// 32 unpredictable bytes as 43 characters of base64url: a session key, a state, a
@@ -35,6 +35,52 @@ pub fn digits() -> String {
     let drawn = bytes::<12>().map(|byte| char::from(b'0' + byte % 10));
     let drawn: String = drawn.iter().collect();
     format!("7{}", &drawn[1..])
+}
+
+/// A seed for a run that was given none.
+pub fn any_seed() -> u64 {
+    u32::from_be_bytes(bytes()).into()
+}
+
+/// A source of decisions.
+#[derive(Debug)]
+pub struct Random(StdRng);
+
+impl Random {
+    /// The decisions of the `index`th part of the run with this seed.
+    pub fn of(seed: u64, index: u64) -> Self {
+        Self(StdRng::seed_from_u64(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(index),
+        ))
+    }
+
+    /// Another source, drawn from this one, for what happens at the same time.
+    #[must_use]
+    pub fn fork(&mut self) -> Self {
+        Self(StdRng::from_rng(&mut self.0))
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0.random_range(0..end)
+    }
+
+    /// True once in `n` times.
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of the items.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// 43 characters of base64url: a session key, a state or a verifier.
+    pub fn secret(&mut self) -> String {
+        let mut bytes = [0; 32];
+        self.0.fill_bytes(&mut bytes);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
 }
 
 /// # Panics

@@ -8,12 +8,13 @@ mod run;
 
 use std::io::Write as _;
 
+use agent::random::Random;
 use broker::store::fail_points::FailPoint;
 
 use crate::RunError;
 use crate::cluster::replica::PauseAt;
 use crate::cluster::{Cluster, Database, Engine, Logging};
-use crate::run::{Random, bar, broker_count, duration};
+use crate::run::{bar, broker_count, duration};
 use load::CutLogin;
 use run::{Count, MAX_ANSWERS, Run, add_outage, count_table};
 

@@ -1,6 +1,7 @@
 //! One login: it numbers its steps, has the [`Player`] make their calls, and records them.
 
 use agent::backend::LegacyLogin;
+use agent::random::Random;
 use broker::model::LoginId;
 
 use crate::RunError;
@@ -10,7 +11,6 @@ use crate::model::{Project, Provider, Step, Visitor, Wrong};
 use crate::player::Player;
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Recorded, Recorder};
-use crate::run::Random;
 
 /// The key of a clean login is that of its first login.
 const KEY: u8 = 1;

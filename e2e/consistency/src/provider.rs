@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use agent::random::Random;
 use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::RunError;
@@ -12,7 +13,6 @@ use crate::history::{Operation, Outcome, User};
 use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::player::Player;
 use crate::recorder::Recorder;
-use crate::run::Random;
 
 /// The time in which a misbehaviour of the provider's keys may fail other logins: the
 /// provider keeps it ready for a while, and the broker remembers a failure.

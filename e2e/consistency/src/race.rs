@@ -10,6 +10,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agent::random::{Random, any_seed};
 use clap::Args;
 use indicatif::ProgressBar;
 use tokio::sync::RwLock;
@@ -20,7 +21,7 @@ use crate::history::{Operation, Outcome};
 use crate::model::Answer;
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
-use crate::run::{Random, any_seed, bar, broker_count, duration};
+use crate::run::{bar, broker_count, duration};
 use crate::{RunError, checker};
 use contention::{Arena, Contended, Played};
 

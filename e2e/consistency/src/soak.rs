@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use agent::random::{Random, any_seed};
 use agent::time::pause;
 use clap::Args;
 use tokio::task::JoinSet;
@@ -28,7 +29,7 @@ use tokio::task::JoinSet;
 use crate::RunError;
 use crate::cluster::{Cluster, Engine, Logging};
 use crate::resources::Resources;
-use crate::run::{Random, any_seed, broker_count, duration, progress};
+use crate::run::{broker_count, duration, progress};
 use context::Context;
 use nemesis::Nemesis;
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::Duration;
 
+use agent::random::Random;
 use testkit::postgres::pair::{Pair, Replication};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, block_in_place};
@@ -14,7 +15,7 @@ use super::load::CutLogin;
 use super::run::{Count, MAX_ANSWERS, Plan, Run, add_outage, count_table};
 use crate::RunError;
 use crate::cluster::{Cluster, Database, Engine, Logging};
-use crate::run::{Random, bar, broker_count, duration};
+use crate::run::{bar, broker_count, duration};
 
 /// The answers that users get from the promoted server before the load ends.
 const ANSWERS_AFTERWARDS: u64 = 100;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use agent::random::Random;
 use agent::time::pause;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -16,7 +17,6 @@ use crate::login::Login;
 use crate::model::{Answer, Provider, Visitor};
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Endpoint, Recorder};
-use crate::run::Random;
 
 /// The state that all users share.
 pub(super) struct Load {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use agent::random::{Random, any_seed};
 use agent::time::pause;
 use clap::Args;
 use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -18,7 +19,6 @@ use crate::cluster::{Cluster, Engine};
 use crate::history::{Operation, Outage};
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
-use crate::run::{Random, any_seed};
 use crate::{RunError, checker};
 
 /// A kill follows the start by at most this many answers.

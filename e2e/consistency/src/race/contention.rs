@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use agent::random::Random;
 use agent::time::pause;
 use rocket::futures::future::{join, join_all};
 
@@ -12,7 +13,6 @@ use crate::history::Flow;
 use crate::login::{Login, first};
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Endpoint, Recorded, Recorder};
-use crate::run::Random;
 
 /// The brokers and providers that the clients race at.
 pub(super) struct Arena {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agent::random::Random;
 use agent::time::within;
 use reqwest::Method;
 use tokio::sync::watch;
@@ -20,7 +21,7 @@ use crate::cluster::Cluster;
 use crate::history::{History, Operation};
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
-use crate::run::{Random, progress};
+use crate::run::progress;
 
 /// Longer than a line of the log takes to be read.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use agent::malformed;
+use agent::random::Random;
 use agent::time::pause;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder};
@@ -13,7 +14,6 @@ use tokio::net::TcpStream;
 
 use super::context::Context;
 use crate::client::{CONSUMER, Client};
-use crate::run::Random;
 
 /// The time between two bytes of a slow client, and their number: it goes on past the
 /// time that a body may take.

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::random::Random;
 use stack::faults::{Fault, FaultInjection};
 use stack::operation::BrokerOperation;
 use stack::proxy::{Proxy, ProxyState};
@@ -15,7 +16,6 @@ use super::context::Context;
 use crate::RunError;
 use crate::cluster::Cluster;
 use crate::resources::Resources;
-use crate::run::Random;
 
 /// The average number of logins between two faults of each kind.
 const LOGINS_PER_FAULT: u64 = 4;

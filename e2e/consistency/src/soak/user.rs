@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::random::Random;
 use agent::time::pause;
 use rocket::futures::future::join_all;
 
@@ -16,7 +17,6 @@ use crate::login::{Login, first};
 use crate::model::{Answer, Step, Visitor, Wrong};
 use crate::provider::Script;
 use crate::recorder::Call;
-use crate::run::Random;
 
 /// The number of times that a call without an answer is tried.
 const TRIES: usize = 6;
