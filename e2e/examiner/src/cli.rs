@@ -4,6 +4,7 @@ mod changes;
 mod init;
 mod run;
 mod settings;
+mod storm;
 mod watch;
 
 use std::io::{self, Write as _};
@@ -58,7 +59,8 @@ Examples:
   {program} http://localhost:5000/ -- python app.py   an app to start
   {program} init http://localhost:5000/               write examine.toml
   {program} --watch                                   again at each change of a file
-  {program} --only callback-replay                    one check, all else from examine.toml"
+  {program} --only callback-replay                    one check, all else from examine.toml
+  {program} --storm 30                                fifty people while everything goes wrong"
     )
 }
 
@@ -67,6 +69,7 @@ impl Cli {
     pub async fn run(self) -> ExitCode {
         let done = match &self.command {
             Some(Command::Init(settings)) => init::run(settings).await,
+            None if self.settings.storm.is_some() => storm::run(&self.settings).await,
             None if self.settings.watch => watch::run(&self.settings).await,
             None => run::run(&self.settings).await,
         };

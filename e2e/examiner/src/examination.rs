@@ -53,7 +53,7 @@ pub async fn examine_until(
 
 /// The result of `work` in the first testbed; none after an interruption. The stack is left
 /// as it was found in any case.
-async fn in_first_testbed<T>(
+pub(crate) async fn in_first_testbed<T>(
     plan: &ExaminationPlan,
     interruption: impl Future<Output = ()>,
     work: impl AsyncFnOnce(&Arc<Testbed>) -> Result<T, String>,

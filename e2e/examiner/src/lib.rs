@@ -13,6 +13,7 @@
 //! | [`report`] | the report: as text, HTML, JSON, JUnit's XML, Markdown |
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
+//! | [`storm`] | fifty people at once while everything goes wrong, judged by ground truth |
 //! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time; its log files |
 //! | `browser` | the agent's browser, recorded |
@@ -32,6 +33,7 @@ pub mod examination;
 pub mod plan;
 pub mod report;
 pub mod result;
+pub mod storm;
 pub mod transcript;
 pub mod verdict;
 

@@ -119,12 +119,12 @@ pub(super) fn error_text(error: &str) -> String {
 }
 
 /// The progress: a bar on a terminal, else a line for each check.
-struct ShownProgress {
+pub(super) struct ShownProgress {
     bar: ProgressBar,
 }
 
 impl ShownProgress {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}  {elapsed}") {
             bar.set_style(style);
@@ -148,7 +148,7 @@ impl ShownProgress {
         }
     }
 
-    fn say(&self, text: String) {
+    pub(super) fn say(&self, text: String) {
         if self.bar.is_hidden() {
             let _ = writeln!(io::stderr(), "{text}");
         } else {
@@ -156,7 +156,7 @@ impl ShownProgress {
         }
     }
 
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -53,6 +53,16 @@ pub struct Settings {
     #[arg(long, conflicts_with = "json")]
     pub(super) watch: bool,
 
+    /// No checks: fifty people sign in and out for SECONDS, while answers are lost, delayed and
+    /// cut, the clock jumps, brokers and instances restart, and strangers replay what they see
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["only", "watch", "junit", "html", "markdown"],
+          value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) storm: Option<u64>,
+
+    /// The seed of a storm, which repeats its plan [default: any]
+    #[arg(long, value_name = "N", requires = "storm")]
+    pub(super) seed: Option<u64>,
+
     /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
