@@ -15,7 +15,7 @@ use crate::{CheckResult, ExaminationPlan};
 ///
 /// # Errors
 ///
-/// If the settings are wrong, or the current folder cannot be watched.
+/// If the settings are wrong, or there is no current folder.
 pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
     let folder = std::env::current_dir().map_err(|error| format!("--watch: {error}"))?;
@@ -24,7 +24,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     written.extend(plan.log.iter().cloned());
     let mut watch = Watch {
         settings,
-        changes: Changes::below(&folder, &written)?,
+        changes: Changes::below(&folder, &written),
         plan,
         report: None,
         status: FAILED.into(),
@@ -59,7 +59,7 @@ impl Watch<'_> {
             changed = tokio::select! {
                 biased;
                 () = interruption.wait() => return Ok(()),
-                changed = self.changes.next() => changed?,
+                changed = self.changes.next() => changed,
             };
         }
     }
