@@ -49,7 +49,7 @@
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
 //! | [`faults`], [`operation`] | the faults that the proxy injects, and the calls that they apply to |
-//! | `tls` | the certificate authority of the stack, and TLS in front of each server |
+//! | [`tls`] | the certificate authority of the stack, TLS in front of each server, and a server with certificates that a client must refuse |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`settings`], [`time`] | every address and flag, and the one clock |
 //!
@@ -109,7 +109,7 @@ pub mod faults;
 pub mod operation;
 
 mod accept;
-mod tls;
+pub mod tls;
 
 pub mod projects;
 pub mod settings;

@@ -10,6 +10,7 @@
 
 mod authority;
 mod front;
+mod trial_server;
 
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -26,6 +27,7 @@ use crate::settings::StackStartError;
 use authority::CertificateAuthority;
 
 pub(crate) use front::TlsFront;
+pub use trial_server::{ServerCertificate, TlsTrialServer};
 
 /// The authority of a stack and its sandboxes, made on first need. Clones share it.
 #[derive(Debug, Clone)]

@@ -17,6 +17,9 @@ use url::Host;
 /// A certificate's age at its start: the clocks of two machines may differ.
 const AGE: Duration = Duration::from_secs(60 * 60);
 
+/// The life of a certificate that is over.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The remaining lifetime. Browsers reject a server's certificate of 398 days or more.
 const LIFETIME: Duration = Duration::from_secs(397 * 24 * 60 * 60 - 2 * 60 * 60);
 
@@ -38,15 +41,15 @@ impl CertificateAuthority {
         let issuer = issuer(hosts);
         Self {
             pem: issuer.pem(),
-            server: server(&issuer, hosts),
+            server: server(&issuer, hosts, valid_from_now()),
         }
     }
 }
 
-type Issuer = CertifiedIssuer<'static, KeyPair>;
+pub(super) type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// The authority, which may sign for these names alone.
-fn issuer(hosts: &[Host]) -> Issuer {
+pub(super) fn issuer(hosts: &[Host]) -> Issuer {
     let mut params = valid_from_now();
     // A fresh name each time: in a store with the authorities of earlier stacks, some
     // clients look for the signer by its name alone.
@@ -60,9 +63,13 @@ fn issuer(hosts: &[Host]) -> Issuer {
     CertifiedIssuer::self_signed(params, new_key()).expect("the parameters are complete")
 }
 
-/// A certificate for `key` and these names, which `issuer` signs.
-fn leaf(issuer: &Issuer, hosts: &[Host], key: &KeyPair) -> CertificateDer<'static> {
-    let mut params = valid_from_now();
+/// A certificate for `key` and these names, of the time of `params`, which `issuer` signs.
+fn leaf(
+    issuer: &Issuer,
+    hosts: &[Host],
+    key: &KeyPair,
+    mut params: CertificateParams,
+) -> CertificateDer<'static> {
     params.distinguished_name = named("Sign-in stack".to_owned());
     params.subject_alt_names = hosts.iter().map(alternative_name).collect();
     params.is_ca = IsCa::ExplicitNoCa;
@@ -73,10 +80,15 @@ fn leaf(issuer: &Issuer, hosts: &[Host], key: &KeyPair) -> CertificateDer<'stati
     certificate.expect("they are complete").der().clone()
 }
 
-/// The settings of a TLS server with these names, whose certificate `issuer` signs.
-fn server(issuer: &Issuer, hosts: &[Host]) -> Arc<ServerConfig> {
+/// The settings of a TLS server with these names, whose certificate `issuer` signs, for the
+/// time of `params`.
+pub(super) fn server(
+    issuer: &Issuer,
+    hosts: &[Host],
+    params: CertificateParams,
+) -> Arc<ServerConfig> {
     let key = new_key();
-    let certificate = leaf(issuer, hosts, &key);
+    let certificate = leaf(issuer, hosts, &key, params);
     let key = PrivatePkcs8KeyDer::from(key.serialize_der());
     // The program links two providers, so that there is no default one.
     let mut server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -93,12 +105,20 @@ fn server(issuer: &Issuer, hosts: &[Host]) -> Arc<ServerConfig> {
     clippy::disallowed_methods,
     reason = "clients judge certificates by the system's time"
 )]
-fn valid_from_now() -> CertificateParams {
+pub(super) fn valid_from_now() -> CertificateParams {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = date_time_ymd(1970, 1, 1) + since_1970.unwrap_or_default();
     let mut params = CertificateParams::default();
     params.not_before = now - AGE;
     params.not_after = now + LIFETIME;
+    params
+}
+
+/// The time of a certificate that is over since yesterday.
+pub(super) fn over() -> CertificateParams {
+    let mut params = valid_from_now();
+    params.not_after = params.not_before - DAY;
+    params.not_before = params.not_after - DAY;
     params
 }
 
@@ -174,7 +194,7 @@ mod tests {
     }
 
     fn leaf_of(issuer: &Issuer, hosts: &[Host]) -> Vec<u8> {
-        leaf(issuer, hosts, &new_key()).to_vec()
+        leaf(issuer, hosts, &new_key(), valid_from_now()).to_vec()
     }
 
     /// `seconds` from now.

@@ -22,7 +22,7 @@ use crate::accept::Accepting;
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// The type of the first record of a TLS connection (RFC 8446, 5.1).
-const HANDSHAKE_RECORD: u8 = 22;
+pub(super) const HANDSHAKE_RECORD: u8 = 22;
 
 /// The bytes of a plain request that are read before its connection is closed.
 const MAX_PLAIN_BYTES: u64 = 64 * 1024;
@@ -119,7 +119,7 @@ async fn refuse_plain_http(mut client: TcpStream) -> io::Result<()> {
 
 /// Copies in both directions until the server ends the connection, or either side breaks
 /// it; then the other one is reset.
-async fn connect(client: TlsStream<TcpStream>, mut server: TcpStream) -> io::Result<()> {
+pub(super) async fn connect(client: TlsStream<TcpStream>, mut server: TcpStream) -> io::Result<()> {
     server.set_nodelay(true)?;
     let (from_server, to_server) = server.split();
     let (mut from_client, mut to_client) = tokio::io::split(client);
