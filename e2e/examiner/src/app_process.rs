@@ -38,6 +38,21 @@ impl AppProcess {
         })
     }
 
+    /// Starts another by the same command, with these settings in the place of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub(crate) fn another<'s>(
+        &self,
+        settings: impl Iterator<Item = &'s (&'s str, &'s str)>,
+    ) -> Result<Self, String> {
+        let mut environment = self.environment.clone();
+        // Of two with one name the later counts.
+        environment.extend(settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Self::start(&self.command, environment)
+    }
+
     /// Ends the app and starts another, whose output follows.
     ///
     /// # Errors

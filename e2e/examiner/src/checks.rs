@@ -13,12 +13,14 @@ mod pages;
 mod profiles;
 mod redirects;
 mod relay;
+mod requests;
 mod secrets;
 mod sessions;
 mod sign_out;
 mod simultaneous;
 mod start;
 mod timing;
+mod tls;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -85,6 +87,8 @@ checks! {
     "result-after-browser" => timing::result_after_browser,
     "time-limit" => timing::time_limit,
     "redirects-not-followed" => redirects::redirects_not_followed,
+    "tls-verified" => tls::tls_verified,
+    "requests-valid" => requests::requests_valid,
     "answer-checked" => answers::answer_checked,
     "authorization-url-checked" => answers::authorization_url_checked,
     "late-return" => timing::late_return,

@@ -1,5 +1,6 @@
 //! A testbed: one stack and one running app, which the checks have to themselves.
 
+use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -68,8 +69,7 @@ impl Testbed {
         command: &[String],
         callbacks: &[String],
     ) -> Result<Self, String> {
-        let host = start.host_str().unwrap_or("localhost");
-        let port = start.port_or_known_default().unwrap_or(80);
+        let (host, port) = host_and_port(start);
         if TcpStream::connect((host, port)).await.is_ok() {
             return Err(format!(
                 "another program listens on port {port}: stop it, give a start page with another port, or leave out the command to examine what runs there"
@@ -101,7 +101,7 @@ impl Testbed {
         let mut process = AppProcess::start(command, environment)?;
         process.listens_at(host, port).await?;
         let launched = Launched {
-            _stack: stack,
+            _stack: Some(stack),
             process: Mutex::new(process),
         };
         Self::new(control, addresses, start, Some(project), Some(launched))
@@ -211,6 +211,39 @@ impl Testbed {
         launched.restart(&self.start).await
     }
 
+    /// Another copy of the app on a free port and on the same stack, with the broker at `broker`,
+    /// and with `more` in its environment. Not tested of an app that ran already, and of one that
+    /// takes no such settings.
+    pub(crate) async fn second_app(&self, broker: &str, more: &[(&str, &str)]) -> Outcome<Self> {
+        let Some(launched) = &self.launched else {
+            return Err(Stop::not_tested(
+                "the examiner did not start this app: give its command after -- to try it with another address of the broker",
+            ));
+        };
+        let start = on_free_port(&self.start).ok_or_else(|| Stop::harness("no port is free"))?;
+        let (host, port) = host_and_port(&start);
+        let own = [
+            ("SIGNIN_BASE_URL", broker),
+            ("CONSUMER_BASE_URL", &origin(&start)),
+            ("PORT", &port.to_string()),
+        ];
+        let first = launched.process.lock().await;
+        let mut process = first
+            .another(own.iter().chain(more))
+            .map_err(Stop::not_tested)?;
+        drop(first);
+        let listens = process.listens_at(host, port).await;
+        listens.map_err(Stop::not_tested)?;
+        let mut addresses = self.addresses.clone();
+        broker.clone_into(&mut addresses.broker);
+        let launched = Launched {
+            _stack: None,
+            process: Mutex::new(process),
+        };
+        let (control, project) = (self.control.clone(), self.project.clone());
+        Self::new(control, addresses, &start, project, Some(launched)).map_err(Stop::harness)
+    }
+
     /// The number of the latest event.
     pub(crate) async fn mark(&self) -> Outcome<u64> {
         // From the last mark on: the whole log grows with the examination.
@@ -276,9 +309,9 @@ impl Testbed {
 /// The time after which a restart is given up.
 const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A stack and an app that end with this value.
+/// An app, and its stack if it has one of its own, that end with this value.
 struct Launched {
-    _stack: Stack,
+    _stack: Option<Stack>,
     process: Mutex<AppProcess>,
 }
 
@@ -286,8 +319,7 @@ impl Launched {
     /// Ends the app, as a crash would, and starts it again at `start`.
     async fn restart(&self, start: &Url) -> Outcome {
         let mut process = self.process.lock().await;
-        let port = start.port_or_known_default().unwrap_or(80);
-        let host = start.host_str().unwrap_or("localhost");
+        let (host, port) = host_and_port(start);
         let watch = Stopwatch::start();
         loop {
             process.restart().map_err(Stop::not_testable)?;
@@ -301,6 +333,20 @@ impl Launched {
     }
 }
 
+/// The host and the port of an address of the app.
+fn host_and_port(start: &Url) -> (&str, u16) {
+    let host = start.host_str().unwrap_or("localhost");
+    (host, start.port_or_known_default().unwrap_or(80))
+}
+
+/// The address on a port of this machine that is free.
+pub(crate) fn on_free_port(start: &Url) -> Option<Url> {
+    let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let mut start = start.clone();
+    start.set_port(Some(free.local_addr().ok()?.port())).ok()?;
+    Some(start)
+}
+
 /// The settings of an app that the examiner starts.
 fn environment(
     control: &Control,
@@ -308,7 +354,7 @@ fn environment(
     project: &Project,
     start: &Url,
 ) -> Vec<(String, String)> {
-    let port = start.port_or_known_default().unwrap_or(80);
+    let (_, port) = host_and_port(start);
     [
         ("SIGNIN_BASE_URL", addresses.broker.clone()),
         ("SIGNIN_CLIENT_ID", project.client_id.clone()),

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
-use std::net::{Ipv4Addr, TcpListener};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
 use crate::result::CheckResult;
-use crate::testbed::Testbed;
+use crate::testbed::{Testbed, on_free_port};
 use crate::verdict::{Stop, Verdict};
 
 /// A step of an examination, to show its progress.
@@ -161,13 +160,6 @@ async fn another(plan: &ExaminationPlan, app: &App) -> Option<Testbed> {
         .ok()?;
     let works = still_works(&testbed, app, app.ways.first()?.flow).await;
     works.is_ok().then_some(testbed)
-}
-
-fn on_free_port(start: &Url) -> Option<Url> {
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
-    let mut start = start.clone();
-    start.set_port(Some(free.local_addr().ok()?.port())).ok()?;
-    Some(start)
 }
 
 fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {

@@ -1,0 +1,183 @@
+//! The requests of the app in plain logins and after errors: as the broker judges them, and where
+//! it takes more than the specification allows, as that has them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::failures::{calls_of, login_before};
+use crate::calls::operation::{PROFILE, RESULT, REVOKE, SESSION, TOKEN};
+use crate::calls::{self, Call};
+use crate::trial::Trial;
+use crate::verdict::{Outcome, require};
+
+/// The beginnings of the rules about the form of a request. The others are about the order of
+/// requests, of which other checks speak.
+const RULES_OF_FORM: [&str; 12] = [
+    "request.",
+    "body.",
+    "client",
+    "redirect_uri.",
+    "session_key.pattern",
+    "provider.known",
+    "code.length",
+    "grant_type.",
+    "code_verifier.pattern",
+    "bearer.shape",
+    "bearer.header",
+    "bearer.once",
+];
+
+/// `requests-valid`: a sign-in with its sign-out, a login that is cancelled, and logins in which
+/// an answer cannot be read.
+pub(super) async fn requests_valid(trial: &Trial<'_>) -> Outcome {
+    let mark = trial.mark().await?;
+    let mut ada = trial.user("browser A", "Ada");
+    ada.sign_in().await?;
+    if trial.app.sign_out.is_some() {
+        ada.sign_out().await?;
+    }
+    let mut browser = trial.browser("browser B");
+    let visit = trial.begin(&mut browser).await?;
+    let page = trial.to_provider(&mut browser, visit).await?;
+    let callback = trial.misbehave(&mut browser, &page, "deny").await?;
+    browser.visit(callback).await?;
+    for operation in calls_of(trial.flow) {
+        let mut login = login_before(trial, operation).await?;
+        let mark = trial.mark().await?;
+        trial.arm(operation, "html_502").await?;
+        login.meet_fault(operation, mark).await?;
+    }
+
+    let mut wrong = BTreeSet::new();
+    for call in trial.calls(mark).await? {
+        let exchange = trial.testbed.control.exchange(&call.request_id).await?;
+        wrong.extend(wrong_in(&call, &exchange["request"]));
+    }
+    let wrong: Vec<_> = wrong.into_iter().collect();
+    require(wrong.is_empty(), || {
+        format!(
+            "the app sends requests that are not valid: {}",
+            wrong.join("; ")
+        )
+    })
+}
+
+/// What is wrong in a request: `POST /v1/revoke has a body`.
+fn wrong_in(call: &Call, request: &Value) -> Option<String> {
+    let takes_body = match call.operation.as_str() {
+        SESSION | RESULT | TOKEN => true,
+        PROFILE | REVOKE => false,
+        _ => return refusal(call),
+    };
+    let values = |name: &str| -> Vec<&str> {
+        let headers = request["headers"].as_array().into_iter().flatten();
+        let named = headers.filter(|it| it[0] == name);
+        named.filter_map(|it| it[1].as_str()).collect()
+    };
+    let (types, accepted) = (values("content-type"), values("accept").join(","));
+    let says = |what: &str| Some(format!("{} {what}", call.operation));
+    refusal(call).or_else(|| match () {
+        () if request["start"].as_str().is_some_and(|it| it.contains('?')) => says("has a query"),
+        () if !takes_body && !request["body"].is_null() => says("has a body"),
+        () if takes_body && !values("authorization").is_empty() => {
+            says("has an Authorization header beside the credentials in its body")
+        }
+        () if takes_body && !matches!(types[..], [one] if is_json(one)) => {
+            says(&format!("has the Content-Type {}", types.join(", ")))
+        }
+        () if !accepted.is_empty() && !accepts_json(&accepted) => {
+            says(&format!("accepts {accepted} and no JSON"))
+        }
+        () => None,
+    })
+}
+
+/// The refusal of a request for its form.
+fn refusal(call: &Call) -> Option<String> {
+    let is_of_form = |rule: &String| RULES_OF_FORM.iter().any(|it| rule.starts_with(it));
+    let is_refused = matches!(call.status, Some(400..=428));
+    let is_wrong = is_refused && call.rule.as_ref().is_some_and(is_of_form);
+    is_wrong.then(|| calls::describe(call))
+}
+
+/// Whether the media type is JSON, in the encoding that JSON has.
+fn is_json(content_type: &str) -> bool {
+    let mut parts = content_type
+        .split(';')
+        .map(|it| it.trim().to_ascii_lowercase());
+    let is_utf8 = |part: String| match part.split_once('=') {
+        Some(("charset", value)) => value.trim_matches('"') == "utf-8",
+        _ => true,
+    };
+    parts.next().is_some_and(|it| it == "application/json") && parts.all(is_utf8)
+}
+
+fn accepts_json(accepted: &str) -> bool {
+    let accepted = accepted.to_ascii_lowercase();
+    let ranges = ["application/json", "application/*", "*/*"];
+    ranges.iter().any(|range| accepted.contains(range))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::calls::operation::PROVIDERS;
+
+    #[track_caller]
+    fn check(operation: &str, request: &Value, expected: Option<&str>) {
+        let call = Call {
+            operation: operation.to_owned(),
+            status: Some(200),
+            ..Call::default()
+        };
+        let found = wrong_in(&call, request);
+        let expected = expected.map(|it| format!("{operation} {it}"));
+        assert_eq!(found, expected, "{request}");
+    }
+
+    #[test]
+    fn a_request_has_the_body_the_media_type_and_the_address_of_the_specification() {
+        let with = |header: &str, value: &str| json!({ "start": "POST /v1/token", "body": "{}", "headers": [[header, value]] });
+        let json_of = |media_type: &str| with("content-type", media_type);
+        for good in ["application/json", "Application/JSON; Charset=\"UTF-8\""] {
+            check(TOKEN, &json_of(good), None);
+        }
+        let latin = "application/json; charset=iso-8859-1";
+        let says = format!("has the Content-Type {latin}");
+        check(SESSION, &json_of(latin), Some(&says));
+        let basic = with("authorization", "Basic x");
+        let says = "has an Authorization header beside the credentials in its body";
+        check(RESULT, &basic, Some(says));
+        check(REVOKE, &with("accept", "*/*"), Some("has a body"));
+        check(
+            PROFILE,
+            &json!({ "start": "GET /v1/profile?a=b" }),
+            Some("has a query"),
+        );
+        let html = json!({ "start": "GET /v1/profile", "headers": [["accept", "text/html"]] });
+        check(PROFILE, &html, Some("accepts text/html and no JSON"));
+        check(
+            PROVIDERS,
+            &json!({ "start": "GET /api/providers?a=b" }),
+            None,
+        );
+    }
+
+    #[test]
+    fn a_refusal_counts_if_the_form_of_the_request_is_its_reason() {
+        let refused = |rule: &str, status| {
+            let rule = Some(rule.to_owned());
+            refusal(&Call {
+                rule,
+                status: Some(status),
+                ..Call::default()
+            })
+            .is_some()
+        };
+        assert!(refused("bearer.shape", 401) && refused("body.unknown_field", 400));
+        assert!(!refused("result.once", 400) && !refused("client.rate_limit", 429));
+    }
+}
