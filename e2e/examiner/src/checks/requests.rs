@@ -13,20 +13,7 @@ use crate::verdict::{Outcome, require};
 
 /// The beginnings of the rules about the form of a request. The others are about the order of
 /// requests, of which other checks speak.
-const RULES_OF_FORM: [&str; 12] = [
-    "request.",
-    "body.",
-    "client",
-    "redirect_uri.",
-    "session_key.pattern",
-    "provider.known",
-    "code.length",
-    "grant_type.",
-    "code_verifier.pattern",
-    "bearer.shape",
-    "bearer.header",
-    "bearer.once",
-];
+const RULES_OF_FORM: &str = "request. body. client redirect_uri. session_key.pattern provider.known code.length grant_type. code_verifier.pattern bearer.shape bearer.header bearer.once";
 
 /// `requests-valid`: a sign-in with its sign-out, a login that is cancelled, and logins in which
 /// an answer cannot be read.
@@ -76,41 +63,38 @@ fn wrong_in(call: &Call, request: &Value) -> Option<String> {
         named.filter_map(|it| it[1].as_str()).collect()
     };
     let (types, accepted) = (values("content-type"), values("accept").join(","));
-    let says = |what: &str| Some(format!("{} {what}", call.operation));
-    refusal(call).or_else(|| match () {
-        () if request["start"].as_str().is_some_and(|it| it.contains('?')) => says("has a query"),
-        () if !takes_body && !request["body"].is_null() => says("has a body"),
-        () if takes_body && !values("authorization").is_empty() => {
-            says("has an Authorization header beside the credentials in its body")
-        }
-        () if takes_body && !matches!(types[..], [one] if is_json(one)) => {
-            says(&format!("has the Content-Type {}", types.join(", ")))
-        }
-        () if !accepted.is_empty() && !accepts_json(&accepted) => {
-            says(&format!("accepts {accepted} and no JSON"))
-        }
-        () => None,
-    })
+    let start = request["start"].as_str().unwrap_or_default();
+    let wrong = if start.contains('?') {
+        "has a query".to_owned()
+    } else if !takes_body && !request["body"].is_null() {
+        "has a body".to_owned()
+    } else if takes_body && !values("authorization").is_empty() {
+        "has an Authorization header beside the credentials in its body".to_owned()
+    } else if takes_body && !matches!(types[..], [one] if is_json(one)) {
+        format!("has the Content-Type {}", types.join(", "))
+    } else if !accepted.is_empty() && !accepts_json(&accepted) {
+        format!("accepts {accepted} and no JSON")
+    } else {
+        return refusal(call);
+    };
+    Some(format!("{} {wrong}", call.operation))
 }
 
 /// The refusal of a request for its form.
 fn refusal(call: &Call) -> Option<String> {
-    let is_of_form = |rule: &String| RULES_OF_FORM.iter().any(|it| rule.starts_with(it));
-    let is_refused = matches!(call.status, Some(400..=428));
-    let is_wrong = is_refused && call.rule.as_ref().is_some_and(is_of_form);
-    is_wrong.then(|| calls::describe(call))
+    let mut rules = RULES_OF_FORM.split(' ');
+    let rule = call.rule.as_ref().filter(|_| call.status != Some(429))?;
+    rules
+        .any(|it| rule.starts_with(it))
+        .then(|| calls::describe(call))
 }
 
 /// Whether the media type is JSON, in the encoding that JSON has.
 fn is_json(content_type: &str) -> bool {
-    let mut parts = content_type
-        .split(';')
-        .map(|it| it.trim().to_ascii_lowercase());
-    let is_utf8 = |part: String| match part.split_once('=') {
-        Some(("charset", value)) => value.trim_matches('"') == "utf-8",
-        _ => true,
-    };
-    parts.next().is_some_and(|it| it == "application/json") && parts.all(is_utf8)
+    let lower = content_type.to_ascii_lowercase();
+    let mut parts = lower.split(';').map(str::trim);
+    let is_utf8 = |part: &str| !part.starts_with("charset=") || part.contains("utf-8");
+    parts.next() == Some("application/json") && parts.all(is_utf8)
 }
 
 fn accepts_json(accepted: &str) -> bool {
@@ -169,13 +153,13 @@ mod tests {
     #[test]
     fn a_refusal_counts_if_the_form_of_the_request_is_its_reason() {
         let refused = |rule: &str, status| {
-            let rule = Some(rule.to_owned());
-            refusal(&Call {
+            let (rule, status) = (Some(rule.to_owned()), Some(status));
+            let call = Call {
                 rule,
-                status: Some(status),
+                status,
                 ..Call::default()
-            })
-            .is_some()
+            };
+            refusal(&call).is_some()
         };
         assert!(refused("bearer.shape", 401) && refused("body.unknown_field", 400));
         assert!(!refused("result.once", 400) && !refused("client.rate_limit", 429));

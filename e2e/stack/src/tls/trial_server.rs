@@ -4,7 +4,8 @@
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::ServerConfig;
 use tempfile::NamedTempFile;
@@ -12,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
-use url::Host;
+use url::{Host, Url};
 
 use super::authority::{issuer, over, server, valid_from_now};
 use super::front::{HANDSHAKE_RECORD, connect};
@@ -20,6 +21,9 @@ use crate::accept::Accepting;
 
 /// The bytes of a request of which its first line is read.
 const FIRST_BYTES: usize = 16 * 1024;
+
+/// The time in which a client that was made to call has tried to connect.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 
 /// The certificate of a server that is called by the name `localhost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,16 @@ impl ServerCertificate {
         Self::Expired,
         Self::UnknownAuthority,
     ];
+
+    /// The end of a sentence about a certificate: *is for another name*.
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Good => "is right",
+            Self::OtherName => "is for another name",
+            Self::Expired => "is over since yesterday",
+            Self::UnknownAuthority => "no known authority has signed",
+        }
+    }
 }
 
 /// A running server. Dropping it closes its listener and every connection.
@@ -50,22 +64,25 @@ pub struct TlsTrialServer {
     port: u16,
     ca: NamedTempFile,
     presented: watch::Sender<ServerCertificate>,
-    seen: Seen,
+    seen: Arc<watch::Sender<Seen>>,
     _accepting: Accepting,
 }
 
 /// The connections on which a client spoke first: the certificate, and the first line of a
 /// request, if one came.
-type Seen = Arc<Mutex<Vec<(ServerCertificate, Option<String>)>>>;
+type Seen = Vec<(ServerCertificate, Option<String>)>;
 
 impl TlsTrialServer {
-    /// A server on a free port of this machine, in front of the plain server at `target`. It
-    /// presents the good certificate.
+    /// A server on a free port of this machine, in front of the plain one at the origin
+    /// `target`. It presents the good certificate.
     ///
     /// # Errors
     ///
-    /// If no port is free, or the authority's file cannot be written.
-    pub fn start(target: SocketAddr) -> io::Result<Self> {
+    /// If `target` has no address, no port is free, or the authority's file cannot be written.
+    pub fn start(target: &str) -> io::Result<Self> {
+        let target = Url::parse(target).map_err(io::Error::other)?;
+        let target = target.socket_addrs(|| None)?.into_iter().next();
+        let target = target.ok_or(io::ErrorKind::AddrNotAvailable)?;
         let named = |name: &str| Host::Domain(name.to_owned());
         let (own, other) = ([named("localhost")], [named("another.test")]);
         let authority = issuer(&[own.clone(), other.clone()].concat());
@@ -80,7 +97,7 @@ impl TlsTrialServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let (presented, receiver) = watch::channel(ServerCertificate::Good);
-        let seen = Seen::default();
+        let seen = Arc::new(watch::Sender::default());
         let record = seen.clone();
         let serve = move |client| {
             let certificate = *receiver.borrow();
@@ -123,12 +140,21 @@ impl TlsTrialServer {
         self.presented.send_replace(certificate);
     }
 
-    /// The connections under this certificate on which the client spoke first: of each the first
-    /// line of the request that it sent, or none if it sent nothing but its part of the handshake.
-    pub fn seen(&self, certificate: ServerCertificate) -> Vec<Option<String>> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = seen.iter().filter(|(its, _)| *its == certificate);
-        own.map(|(_, request)| request.clone()).collect()
+    /// The first line of the last request under this certificate, without the version; `Some(None)`
+    /// if its clients sent nothing but their part of the handshake. Waits a few seconds for a
+    /// client that speaks.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a client that never connects signals nothing"
+    )]
+    pub async fn seen(&self, certificate: ServerCertificate) -> Option<Option<String>> {
+        let mut seen = self.seen.subscribe();
+        let is_own = |(its, _): &&(ServerCertificate, _)| *its == certificate;
+        let has_own = |seen: &Seen| seen.iter().any(|it| is_own(&it));
+        let waited = tokio::time::timeout(CONNECT_TIME, seen.wait_for(has_own));
+        let seen = waited.await.ok()?.ok()?;
+        let requests = seen.iter().filter(is_own).map(|(_, request)| request);
+        Some(requests.flatten().last().cloned())
     }
 }
 
@@ -137,7 +163,7 @@ struct Connection {
     certificate: ServerCertificate,
     server: Arc<ServerConfig>,
     target: SocketAddr,
-    seen: Seen,
+    seen: Arc<watch::Sender<Seen>>,
 }
 
 impl Connection {
@@ -168,9 +194,10 @@ impl Connection {
 
     fn record(&self, request: &[u8]) {
         let text = String::from_utf8_lossy(request);
-        let line = text.lines().next().map(str::to_owned);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.push((self.certificate, line));
+        let line = text.lines().next();
+        let line = line.map(|it| it.trim_end_matches(" HTTP/1.1").to_owned());
+        self.seen
+            .send_modify(|seen| seen.push((self.certificate, line)));
     }
 }
 
@@ -200,16 +227,17 @@ mod tests {
                 stream.write_all(answer).await.unwrap();
             }
         });
-        let server = TlsTrialServer::start(target).unwrap();
+        let server = TlsTrialServer::start(&format!("http://{target}")).unwrap();
         for certificate in ServerCertificate::ALL {
             server.present(certificate);
             let is_good = certificate == ServerCertificate::Good;
             assert_eq!(ask(&server).await, is_good, "{certificate:?}");
-            while server.seen(certificate).is_empty() {
-                tokio::task::yield_now().await;
-            }
-            let request = is_good.then(|| "GET /v1/profile?x=1 HTTP/1.1".to_owned());
-            assert_eq!(server.seen(certificate), [request], "{certificate:?}");
+            let request = is_good.then(|| "GET /v1/profile?x=1".to_owned());
+            assert_eq!(
+                server.seen(certificate).await,
+                Some(request),
+                "{certificate:?}"
+            );
         }
     }
 }
