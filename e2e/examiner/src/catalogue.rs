@@ -1,6 +1,7 @@
 //! The catalogue: every check with its severity, its law, its consequence and its fix. The
 //! texts are in `checks.toml`, the one list of checks.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ pub struct Check {
     pub id: String,
     /// The rule in one sentence, without a full stop.
     pub title: String,
+    /// The version of the catalogue that it came with: `2026-11`.
+    #[serde(default = "first_version")]
+    pub since: String,
     /// The weight of the rule.
     pub severity: Severity,
     /// The flows that it concerns; all if none is named.
@@ -70,7 +74,7 @@ pub enum Instrument {
 }
 
 /// The meaning of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// No attack follows; users or operators suffer.
@@ -170,6 +174,22 @@ pub fn check(id: &str) -> Option<&'static Check> {
     checks().iter().find(|check| check.id == id)
 }
 
+fn first_version() -> String {
+    "2026-11".to_owned()
+}
+
+/// The versions of the catalogue, the oldest first. What one has said of a check never changes: a
+/// rule that becomes stricter is a new check.
+pub fn versions() -> Vec<&'static str> {
+    let versions: BTreeSet<_> = checks().iter().map(|check| check.since.as_str()).collect();
+    versions.into_iter().collect()
+}
+
+/// The version that has every check.
+pub fn newest_version() -> &'static str {
+    versions().pop().unwrap_or_default()
+}
+
 /// The time for which the check `id` waits.
 ///
 /// # Panics
@@ -258,6 +278,19 @@ mod tests {
             "RULE" => contract::rules::Rule::ALL.iter().any(|it| it.id() == place),
             "ASVS" => asvs().iter().any(|it| it.id == place),
             _ => false,
+        }
+    }
+
+    #[test]
+    fn what_a_published_version_says_of_its_checks_never_changes() {
+        for version in versions() {
+            let known = checks().iter().filter(|it| *it.since <= *version);
+            let rows: Vec<_> = known
+                .map(|it| (&it.id, it.severity, it.if_broken))
+                .collect();
+            let rows = rows.iter().map(|row| serde_json::to_string(row).unwrap());
+            let rows: Vec<_> = rows.collect();
+            insta::assert_snapshot!(format!("catalogue_{version}"), rows.join("\n"));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::catalogue::{self, Check};
 use crate::chromium::Chromium;
 use crate::learn::{self, PreflightStep};
 use crate::plan::ExaminationPlan;
-use crate::report::Report;
+use crate::report::{Origin, Report};
 use crate::testbed::Testbed;
 use crate::transcript::TranscriptLine;
 use crate::trial::Trial;
@@ -47,7 +47,9 @@ pub async fn examine_until(
     interruption: impl Future<Output = ()>,
 ) -> Result<Option<Report>, String> {
     progress(Progress::Preflight);
-    let whole = async |testbed: &Arc<Testbed>| examine_in(plan, testbed, progress).await;
+    // Before the app starts, which may write files.
+    let origin = Origin::of(plan);
+    let whole = async |testbed: &Arc<Testbed>| examine_in(plan, origin, testbed, progress).await;
     in_first_testbed(plan, interruption, whole).await
 }
 
@@ -93,6 +95,7 @@ async fn first_testbed(plan: &ExaminationPlan, chromium: &Chromium) -> Result<Te
 
 async fn examine_in(
     plan: &ExaminationPlan,
+    origin: Origin,
     testbed: &Arc<Testbed>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Report, String> {
@@ -106,7 +109,8 @@ async fn examine_in(
     let testbeds = workers::number(plan, learnt.latency);
     let results = workers::run_all(plan, testbeds, testbed, &app, chosen, progress).await;
     let good = good_run(testbed, &app).await;
-    Ok(Report::new(plan, &app, learnt.preflight, results, good))
+    let preflight = learnt.preflight;
+    Ok(Report::new(plan, origin, &app, preflight, results, good))
 }
 
 /// The exchanges of a plain sign-in, by each flow, to compare a failure with.

@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::app::{Flow, Step};
 use crate::browser::is_loopback;
+use crate::catalogue;
 pub use crate::chromium::ChromiumSettings;
 
 /// The control address of `just up`.
@@ -42,6 +43,9 @@ pub struct ExaminationPlan {
     pub only: Vec<String>,
     /// The checks that are known to fail.
     pub expect: Vec<String>,
+    /// The version of the catalogue by which the grade is given: checks that came later are
+    /// reported, and count for nothing.
+    pub catalogue: String,
     /// The number of testbeds that an app with a command is examined in at once; without it
     /// as many as its speed asks for.
     pub jobs: Option<usize>,
@@ -62,6 +66,7 @@ impl ExaminationPlan {
             flow: None,
             only: Vec::new(),
             expect: Vec::new(),
+            catalogue: catalogue::newest_version().to_owned(),
             jobs: None,
             chromium: ChromiumSettings::default(),
             hints: Hints::default(),
@@ -89,6 +94,9 @@ impl ExaminationPlan {
         }
         for log in &self.log {
             add("--log", &log.display().to_string());
+        }
+        if self.catalogue != catalogue::newest_version() {
+            add("--catalogue", &self.catalogue);
         }
         if let Some(flow) = self.flow {
             add("--flow", flow.as_str());

@@ -1,7 +1,10 @@
 //! The report: the grade, what to fix first, and every check with its evidence.
 
+mod badge;
+mod compare;
 mod fix;
 mod formats;
+mod origin;
 mod run;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -19,6 +22,9 @@ use crate::transcript::TranscriptLine;
 use crate::trial::IDLE;
 use crate::verdict::Verdict;
 
+pub use compare::{Comparison, OlderReport};
+pub use origin::{Examined, Kit, Origin};
+
 /// Everything that an examination found.
 #[derive(Debug, Clone)]
 pub struct Report {
@@ -28,6 +34,10 @@ pub struct Report {
     pub flow: &'static str,
     /// The grade.
     pub grade: Grade,
+    /// What judged, when, and what was examined.
+    pub origin: Origin,
+    /// The difference from an older report, if there is one to compare with.
+    pub compared: Option<Comparison>,
     /// The findings of the preflight.
     pub preflight: Vec<PreflightStep>,
     /// The checks, in the order of the catalogue.
@@ -45,6 +55,7 @@ pub struct Report {
 impl Report {
     pub(crate) fn new(
         plan: &ExaminationPlan,
+        origin: Origin,
         app: &App,
         preflight: Vec<PreflightStep>,
         results: Vec<CheckResult>,
@@ -54,10 +65,12 @@ impl Report {
             [flow] => flow.as_str(),
             _ => "both",
         };
-        let report = Self {
+        let mut report = Self {
             target: plan.start.to_string(),
             flow,
-            grade: Grade::of(&results),
+            grade: Grade::APlus,
+            origin,
+            compared: None,
             preflight,
             results,
             expected: plan.expect.clone(),
@@ -65,7 +78,28 @@ impl Report {
             command: plan.command.clone(),
             flags: plan.flags(),
         };
+        report.grade = report.graded();
         report.printable()
+    }
+
+    /// The grade of the checks that its catalogue has.
+    fn graded(&self) -> Grade {
+        let counted = self.results.iter().filter(|it| self.is_graded(it));
+        Grade::of(&counted.cloned().collect::<Vec<_>>())
+    }
+
+    /// Whether the catalogue by which it grades has the check.
+    pub fn is_graded(&self, result: &CheckResult) -> bool {
+        self.origin.counts(result.check)
+    }
+
+    /// The report beside an older one.
+    #[must_use]
+    pub fn compared_with(self, older: &OlderReport) -> Self {
+        Self {
+            compared: Some(Comparison::of(older, &self)),
+            ..self
+        }
     }
 
     /// The report without what an app could steer a terminal by.
@@ -95,14 +129,21 @@ impl Report {
         newer
             .results
             .sort_by_key(|it| order.iter().position(|check| check.id == it.check.id));
-        newer.grade = Grade::of(&newer.results);
+        newer.grade = newer.graded();
         newer
     }
 
     /// The meaning of the grade, and the number of checks that it leaves out.
     pub fn meaning(&self) -> String {
         let (run, all) = (self.results.len(), catalogue::checks().len());
-        let meaning = self.meaning_of_tried();
+        let mut meaning = self.meaning_of_tried();
+        let newer = self.results.iter().filter(|it| !self.is_graded(it)).count();
+        if newer > 0 {
+            let catalogue = &self.origin.catalogue;
+            meaning = format!(
+                "{meaning} It leaves out {newer} that came after the catalogue {catalogue}."
+            );
+        }
         if run == all {
             return meaning;
         }
@@ -111,7 +152,8 @@ impl Report {
 
     fn meaning_of_tried(&self) -> String {
         let untested = self.count(Verdict::NotTested) + self.count(Verdict::Harness);
-        let has_red = self.results.iter().any(|it| it.verdict.is_red());
+        let mut counted = self.results.iter().filter(|it| self.is_graded(it));
+        let has_red = counted.any(|it| it.verdict.is_red());
         let meaning = match self.grade {
             Grade::A if has_red => self.grade.meaning(),
             Grade::A if self.count(Verdict::Pass) == 0 => "Nothing was tried.",
@@ -169,7 +211,7 @@ impl Report {
     }
 
     /// The failures, what could not be tried, and failures of the examiner's own; the worst
-    /// first, and known failures last.
+    /// first, and last what is no reason to act: known failures, and checks that do not count.
     pub fn findings(&self) -> Vec<&CheckResult> {
         let results = self.results.iter();
         let mut findings: Vec<_> = results
@@ -179,7 +221,7 @@ impl Report {
         // the same reason.
         findings.sort_by_key(|it| {
             (
-                self.is_expected(it),
+                self.is_expected(it) || !self.is_graded(it),
                 it.verdict.rank(),
                 Reverse(it.is_takeover),
                 it.is_server_error,
@@ -209,16 +251,18 @@ impl Report {
     }
 
     /// Whether the app may be used: the grade is A or better, except for known failures,
-    /// and every known failure is still one.
+    /// every known failure is still one, and nothing is worse than in an older report.
     pub fn is_good(&self) -> bool {
-        let unknown = self.results.iter().filter(|it| !self.is_expected(it));
+        let counted = self.results.iter().filter(|it| self.is_graded(it));
+        let unknown = counted.filter(|it| !self.is_expected(it));
         let unknown: Vec<_> = unknown.cloned().collect();
         let is_good = match unknown.as_slice() {
-            // Every check that ran is a known failure.
+            // Every check that ran is a known failure, or does not count.
             [] => !self.results.is_empty(),
             unknown => Grade::of(unknown).is_good(),
         };
-        is_good && self.unexpected_passes().is_empty()
+        let is_worse = self.compared.as_ref().is_some_and(Comparison::is_worse);
+        is_good && !is_worse && self.unexpected_passes().is_empty()
     }
 
     /// Whether the examiner itself failed somewhere.

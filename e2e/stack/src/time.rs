@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use broker::clock::Clock;
 use broker::model::UnixMs;
+use rocket::time::OffsetDateTime;
 
 /// Ten years: enough for any test, and far from where times overflow.
 const MAX_ADVANCE_SECONDS: f64 = 315_360_000.0;
@@ -116,5 +117,22 @@ impl ClockStart {
             Self::At(at) => Clock::starting_at(at),
             Self::FrozenAt(at) => Clock::fixed_at(at),
         }
+    }
+}
+/// The time in UTC: `2026-11-27T18:05:00Z`.
+pub fn utc(unix_ms: i64) -> String {
+    let moment = OffsetDateTime::from_unix_timestamp(unix_ms.div_euclid(1000));
+    let moment = moment.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (hour, minute, second) = moment.to_hms();
+    format!("{}T{hour:02}:{minute:02}:{second:02}Z", moment.date())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_utc_has_the_form_of_rfc_3339() {
+        assert_eq!(utc(1_795_802_705_999), "2026-11-27T18:05:05Z");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::source_tree::Tree;
 use crate::time::{Stopwatch, pause};
 
 /// The time between two looks. After one without a change an editor has saved everything.
@@ -18,9 +19,7 @@ type Files = BTreeMap<PathBuf, (SystemTime, u64)>;
 
 /// Watches a folder.
 pub(super) struct Changes {
-    root: PathBuf,
-    /// The files that the examiner or the app writes.
-    written: Vec<PathBuf>,
+    tree: Tree,
     files: Files,
     /// The files that changed during the last round.
     busy: BTreeSet<PathBuf>,
@@ -31,8 +30,7 @@ impl Changes {
     /// app writes itself.
     pub(super) fn below(root: &Path, written: &[PathBuf]) -> Self {
         let mut changes = Self {
-            root: root.to_owned(),
-            written: written.iter().map(|it| root.join(it)).collect(),
+            tree: Tree::new(root, written),
             files: Files::new(),
             busy: BTreeSet::new(),
         };
@@ -79,48 +77,18 @@ impl Changes {
     }
 
     fn files_now(&self) -> Files {
-        let mut files = Files::new();
-        let mut open = vec![self.root.clone()];
-        while let Some(folder) = open.pop() {
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                // What is gone again is nothing.
-                let Ok(data) = entry.metadata() else { continue };
-                if data.is_dir() && !is_tool_folder(&path) {
-                    open.push(path);
-                } else if data.is_file() && self.is_edited(&path) {
-                    let relative = path.strip_prefix(&self.root).unwrap_or(&path).to_owned();
-                    let time = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                    files.insert(relative, (time, data.len()));
-                }
-            }
-        }
-        files
-    }
-
-    /// Whether people edit such a file.
-    fn is_edited(&self, path: &Path) -> bool {
-        let name = path.file_name().and_then(|it| it.to_str());
-        let is_made = name.is_none_or(|name| TOOL_FILES.iter().any(|end| name.ends_with(end)));
-        !is_made && !self.written.iter().any(|it| it == path)
+        let files = self.tree.files().into_iter();
+        let known = files.map(|(path, data)| {
+            let time = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            (path, (time, data.len()))
+        });
+        known.collect()
     }
 }
 
 /// The files that changed during this round and not during the one before.
 fn fresh(meanwhile: &BTreeSet<PathBuf>, before: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
     meanwhile.difference(before).cloned().collect()
-}
-
-/// Folders that tools fill. Hidden folders and virtual environments are ignored, too.
-const TOOL_FOLDERS: [&str; 4] = ["target", "node_modules", "__pycache__", "venv"];
-
-/// The ends of the names of files that editors and interpreters make.
-const TOOL_FILES: [&str; 6] = ["~", ".swp", ".swo", ".swx", ".pyc", ".tmp"];
-
-fn is_tool_folder(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|it| it.to_str());
-    name.is_some_and(|it| it.starts_with('.') || TOOL_FOLDERS.contains(&it))
-        || folder.join("pyvenv.cfg").exists()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::settings::Settings;
 use crate::examination::examine_until;
-use crate::report::printable;
+use crate::report::{OlderReport, printable};
 use crate::time::pause;
 use crate::{ExaminationPlan, Progress, Report};
 
@@ -27,9 +27,14 @@ pub(super) const INTERRUPTED: u8 = 130;
 pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
     check_files(settings)?;
-    let Some(report) = examine_shown(&plan, &Interruption::listen()).await? else {
+    let older = settings.compare.as_deref().map(OlderReport::read);
+    let older = older.transpose()?;
+    let Some(mut report) = examine_shown(&plan, &Interruption::listen()).await? else {
         return Ok(INTERRUPTED.into());
     };
+    if let Some(older) = older {
+        report = report.compared_with(&older);
+    }
     write_files(settings, &report)?;
     print(&if settings.json {
         report.json()
@@ -63,14 +68,15 @@ pub(super) fn status_of(report: &Report) -> ExitCode {
 }
 
 /// The format of a report.
-type Format = fn(&Report) -> String;
+pub(super) type Format = fn(&Report) -> String;
 
 /// The files of a report, each with its flag and its format.
-fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static str, &Path, Format)> {
-    let files: [(_, _, Format); 3] = [
+pub(super) fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static str, &Path, Format)> {
+    let files: [(_, _, Format); 4] = [
         ("--html", &settings.html, Report::html),
         ("--junit", &settings.junit, Report::junit),
         ("--markdown", &settings.markdown, Report::markdown),
+        ("--badge", &settings.badge, Report::badge),
     ];
     let named = files.into_iter();
     named.filter_map(|(flag, path, format)| Some((flag, path.as_deref()?, format)))

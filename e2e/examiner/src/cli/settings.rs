@@ -32,6 +32,11 @@ pub struct Settings {
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
 
+    /// Grade by this version of the catalogue, like 2026-11: checks that came later are reported
+    /// and do not count [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    catalogue: Option<String>,
+
     /// The number of copies of the app that are examined at once, if it was started here
     /// [default: 3, or 12 of an app that answers slowly]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
@@ -78,6 +83,15 @@ pub struct Settings {
     /// Write Markdown to FILE as well
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
+
+    /// Write the grade to FILE as well, as a badge in SVG
+    #[arg(long, value_name = "FILE")]
+    pub(super) badge: Option<PathBuf>,
+
+    /// Say what became better and what worse since the report that --json printed into FILE; the
+    /// exit status is 1 if something became worse
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    pub(super) compare: Option<PathBuf>,
 }
 
 impl Settings {
@@ -91,9 +105,11 @@ impl Settings {
         let expect = or(&self.expect, file.expect.clone());
         known_ids("expect", &expect)?;
         known_ids("--only", &self.only)?;
+        let catalogue = self.catalogue.clone().or(file.catalogue.clone());
         Ok(ExaminationPlan {
             only: self.only.clone(),
             expect,
+            catalogue: catalogue_version(catalogue)?,
             jobs: if self.show {
                 Some(1)
             } else {
@@ -133,6 +149,19 @@ impl Settings {
 fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+/// A version of the catalogue; the newest if none is named.
+fn catalogue_version(named: Option<String>) -> Result<String, String> {
+    let known = catalogue::versions();
+    match named {
+        None => Ok(catalogue::newest_version().to_owned()),
+        Some(version) if known.contains(&version.as_str()) => Ok(version),
+        Some(version) => Err(format!(
+            "catalogue {version}: there is no such version; there are {}",
+            known.join(", ")
+        )),
+    }
 }
 
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
@@ -314,6 +343,7 @@ pub(super) struct ConfigFile {
     log: Vec<PathBuf>,
     #[serde(default)]
     expect: Vec<String>,
+    catalogue: Option<String>,
 }
 
 impl ConfigFile {

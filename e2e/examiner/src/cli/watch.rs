@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::changes::Changes;
-use super::run::{FAILED, Interruption, error_text, examine_shown, print, status_of, write_files};
+use super::run::{
+    FAILED, Interruption, error_text, examine_shown, files_of, print, status_of, write_files,
+};
 use super::settings::Settings;
 use crate::report::Report;
 use crate::{CheckResult, ExaminationPlan};
@@ -19,8 +21,9 @@ use crate::{CheckResult, ExaminationPlan};
 pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
     let folder = std::env::current_dir().map_err(|error| format!("--watch: {error}"))?;
-    let written = [&settings.html, &settings.junit, &settings.markdown];
-    let mut written: Vec<_> = written.into_iter().flatten().cloned().collect();
+    let mut written: Vec<_> = files_of(settings)
+        .map(|(_, path, _)| path.to_path_buf())
+        .collect();
     written.extend(plan.log.iter().cloned());
     let mut watch = Watch {
         settings,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use stack::sequence_diagram;
 
 use super::fix::{Language, OTHER_SPELLINGS};
-use super::{AsvsCoverage, Report, run};
+use super::{AsvsCoverage, Comparison, Origin, Report, run};
 use crate::catalogue::{Fix, Severity, shared_names};
 use crate::learn::PreflightStep;
 use crate::result::{CheckResult, Grade};
@@ -170,14 +170,29 @@ struct JsonReport<'a> {
     target: &'a str,
     flow: &'a str,
     grade: Grade,
+    #[serde(flatten)]
+    origin: &'a Origin,
+    not_looked_at: NotLookedAt<'a>,
     checks: Vec<JsonCheck<'a>>,
     preflight: &'a [PreflightStep],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<&'a Comparison>,
+}
+
+/// What a report says nothing of.
+#[derive(Serialize)]
+struct NotLookedAt<'a> {
+    /// The checks that were not tested.
+    checks: Vec<&'a str>,
+    /// The requirements of ASVS that cannot be seen from outside.
+    asvs: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
 struct JsonCheck<'a> {
     id: &'a str,
     title: &'a str,
+    since: &'a str,
     severity: Severity,
     verdict: Verdict,
     expected: &'a str,
@@ -195,6 +210,7 @@ impl Report {
         let checks = self.results.iter().map(|result| JsonCheck {
             id: &result.check.id,
             title: &result.check.title,
+            since: &result.check.since,
             severity: result.check.severity,
             verdict: result.verdict,
             expected: &result.check.expected,
@@ -205,13 +221,20 @@ impl Report {
             evidence: &result.evidence,
             repeat: self.repeat(&result.check.id),
         });
+        let untested = self.with(Verdict::NotTested).into_iter();
         let report = JsonReport {
             schema: 1,
             target: &self.target,
             flow: self.flow,
             grade: self.grade,
+            origin: &self.origin,
+            not_looked_at: NotLookedAt {
+                checks: untested.map(|it| it.check.id.as_str()).collect(),
+                asvs: self.asvs().unseen,
+            },
             checks: checks.collect(),
             preflight: &self.preflight,
+            compared: self.compared.as_ref(),
         };
         serde_json::to_string_pretty(&report)
             .map_or_else(|error| error.to_string(), |text| text + "\n")
@@ -259,9 +282,10 @@ impl Report {
     }
 
     fn case(&self, result: &CheckResult) -> Case {
-        match (result.verdict, self.is_expected(result)) {
-            (Verdict::Pass, false) => Case::Passed,
-            (Verdict::Pass, true) => Case::UnexpectedPass,
+        let is_excused = self.is_expected(result) || !self.is_graded(result);
+        match (result.verdict, is_excused) {
+            (Verdict::Pass, _) if self.is_expected(result) => Case::UnexpectedPass,
+            (Verdict::Pass, _) => Case::Passed,
             (Verdict::Fail | Verdict::NotTestable, false) => Case::Failed,
             (Verdict::Fail | Verdict::NotTestable, true)
             | (Verdict::NotTested | Verdict::NotApplicable, _) => Case::Skipped,

@@ -1,6 +1,6 @@
 //! Reports of made-up results, in every format: `snapshots` has two of them whole.
 
-use super::Report;
+use super::{Examined, Kit, OlderReport, Origin, Report};
 use crate::app::Flow;
 use crate::catalogue::{self, Check, Effect, Severity};
 use crate::learn::PreflightStep;
@@ -34,6 +34,8 @@ fn report(results: Vec<CheckResult>) -> Report {
         target: "http://localhost:5000/".to_owned(),
         flow: "both",
         grade: Grade::of(&results),
+        origin: origin(),
+        compared: None,
         preflight: vec![PreflightStep {
             step: "reachable",
             says: "it answers".to_owned(),
@@ -45,6 +47,22 @@ fn report(results: Vec<CheckResult>) -> Report {
         flags: Vec::new(),
     };
     report.printable()
+}
+
+fn origin() -> Origin {
+    Origin {
+        kit: Kit {
+            version: "0.1.0",
+            commit: Some("55c539b1a2b3"),
+        },
+        catalogue: catalogue::newest_version().to_owned(),
+        examined: Examined {
+            what: "an app that the examiner started".to_owned(),
+            files: Some(12),
+            sha256: Some("4f".repeat(32)),
+        },
+        at: "2026-11-27T18:05:00Z".to_owned(),
+    }
 }
 
 pub(crate) fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
@@ -88,13 +106,14 @@ fn failing() -> Report {
 }
 
 /// Every format of a report, by its name.
-fn formats(report: &Report) -> [(&'static str, String); 5] {
+fn formats(report: &Report) -> [(&'static str, String); 6] {
     [
         ("text", report.text()),
         ("json", report.json()),
         ("html", report.html()),
         ("junit", report.junit()),
         ("markdown", report.markdown()),
+        ("badge", report.badge()),
     ]
 }
 
@@ -253,6 +272,50 @@ fn a_known_failure_is_forgiven_and_fixed_last_until_it_passes() {
         let failures = format!("failures=\"{}\"", failures.count());
         assert!(report.junit().contains(&failures), "{verdicts:?} {known}");
     }
+}
+
+#[test]
+fn a_check_that_came_after_the_catalogue_is_reported_and_does_not_count() {
+    let newer = Check {
+        since: "2027-01".to_owned(),
+        ..check("callback-replay").clone()
+    };
+    let newer = result(Box::leak(Box::new(newer)), Verdict::Fail);
+    let of = |catalogue: &str| {
+        let mut report = report(vec![result(check("pkce"), Verdict::Pass), newer.clone()]);
+        catalogue.clone_into(&mut report.origin.catalogue);
+        report.grade = report.graded();
+        report
+    };
+    let (pinned, current) = (of("2026-11"), of("2027-01"));
+    assert_eq!((pinned.grade, current.grade), (Grade::APlus, Grade::C));
+    assert!(pinned.is_good() && !current.is_good());
+    let says = "FAIL callback-replay (must, since 2027-01, does not count)";
+    assert!(pinned.text().contains(says), "{}", pinned.text());
+    let says = "It leaves out 1 that came after the catalogue 2026-11.";
+    assert!(pinned.meaning().contains(says), "{}", pinned.meaning());
+    assert!(pinned.junit().contains("failures=\"0\""));
+}
+
+#[test]
+fn a_comparison_names_what_became_better_and_worse_and_worse_is_no_success() {
+    use Verdict::{Fail, NotTested, Pass};
+    let older = report_of(&[("pkce", Fail), ("key-fresh", Pass), ("relay", NotTested)]).json();
+    let older = older.replace("\"relay\"", "\"no-such-check\"");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("old.json");
+    std::fs::write(&file, older).unwrap();
+    let older = OlderReport::read(&file).unwrap();
+    let newer = report_of(&[("pkce", Pass), ("key-fresh", NotTested), ("frame", Pass)]);
+    assert!(newer.is_good());
+    let worse = newer.compared_with(&older);
+    assert!(!worse.is_good());
+    let text = worse.text();
+    let (_, compared) = text.split_once("Compared").unwrap();
+    insta::assert_snapshot!("compared-text", compared);
+    assert!(worse.markdown().contains(compared), "in Markdown as well");
+    let same = report_of(&[("pkce", Pass)]).compared_with(&older);
+    assert!(same.is_good(), "what did not run is no loss");
 }
 
 #[test]

@@ -41,7 +41,11 @@ impl Report {
             }
         }
         self.write_end(text)?;
-        self.write_fix(text)
+        self.write_fix(text)?;
+        match &self.compared {
+            Some(compared) => write!(text, "\n{}", compared.text(self)),
+            None => Ok(()),
+        }
     }
 
     fn write_finding(&self, text: &mut String, result: &CheckResult) -> Result {
@@ -50,6 +54,9 @@ impl Report {
         about.extend(result.flow.map(|flow| format!("{} flow", flow.as_str())));
         if self.is_expected(result) {
             about.push("known failure".to_owned());
+        }
+        if !self.is_graded(result) {
+            about.push(format!("since {}, does not count", check.since));
         }
         let label = result.verdict.label();
         writeln!(text, "\n{label} {} ({})", check.id, about.join(", "))?;
@@ -79,7 +86,8 @@ impl Report {
             write_item(text, "", &waits)?;
         }
         let asvs = self.asvs().counts();
-        write_item(text, "", &format!("{asvs} (--html has their numbers)."))
+        write_item(text, "", &format!("{asvs} (--html has their numbers)."))?;
+        write_item(text, "", &self.origin.sentence())
     }
 
     fn write_fix(&self, text: &mut String) -> Result {
