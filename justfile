@@ -237,6 +237,15 @@ advisories: _cargo-deny
 examiner-matrix:
     PUBLISH_MATRIX=1 {{ suite }} --test law the_published_matrix
 
+# Publish the grade of each consumer and each broker that the suites know, check by check, in e2e/MATRIX.md (minutes)
+[group('prove')]
+matrix: (_need "chromium") _consumers _programs examiner-matrix
+    #!/usr/bin/env bash
+    set -euo pipefail
+    {{ replace(start_stack, "PROGRAMS", programs) }}
+    e2e/matrix.py {{ programs }} > target/matrix.md
+    mv target/matrix.md e2e/MATRIX.md
+
 # Write into THREATS.md which tests cover each threat
 [group('prove')]
 threats:

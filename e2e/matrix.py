@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Grades every consumer and every broker that the suites know, and prints the result as Markdown.
+
+    e2e/matrix.py PROGRAMS > e2e/MATRIX.md
+
+PROGRAMS is the folder of the debug build. A stack must run at STACK_CONTROL. `just matrix` does
+all of it, and takes a minute for each consumer."""
+
+import json, os, socket, subprocess, sys, urllib.request
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAMS, CONTROL = os.path.abspath(sys.argv[1]), os.environ["STACK_CONTROL"]
+
+# The consumers that the law of the examiner holds for good: the command of each, and its flags.
+CONSUMERS = {
+    "Flask": ([f"{TOP}/target/consumers/python/bin/python", f"{TOP}/e2e/consumers/python/app.py"], []),
+    "Express": (["node", f"{TOP}/e2e/consumers/node/app.mjs"], []),
+    "the demo": ([f"{PROGRAMS}/consumer-demo"], []),
+}
+SIGNS = {"PASS": "✓", "FAIL": "**✗**", "NOT TESTABLE": "**✗**", "NOT APPLICABLE": "–", "NOT TESTED": "?", "HARNESS": "?"}
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def run(program, *arguments):
+    """The JSON that a program prints; its exit status is 1 if it found something."""
+    done = subprocess.run([f"{PROGRAMS}/{program}", *arguments], stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"matrix: {program} failed with status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def grade(command, flags):
+    return run("examine", f"http://localhost:{free_port()}/", "--json", *flags, "--", *command)
+
+
+def table(head, rows):
+    print("|", " | ".join(head), "|")
+    print("|", " | ".join("---" for _ in head), "|")
+    for row in rows:
+        print("|", " | ".join(row), "|")
+
+
+def consumers():
+    reports = {name: grade(*how) for name, how in CONSUMERS.items()}
+    one = next(iter(reports.values()))
+    kit = f"{one['kit']['version']}, commit {one['kit']['commit'] or 'unknown'}"
+    print(f"Graded at {one['at']} by the kit {kit}, and the catalogue {one['catalogue']}.\n\n## Consumers\n")
+    print("✓ passes · **✗** fails · – does not concern it · ? was not tested\n")
+    verdicts = [{it["id"]: it["verdict"] for it in report["checks"]} for report in reports.values()]
+    rows = [[f"`{it['id']}`", *(SIGNS[its[it["id"]]] for its in verdicts)] for it in one["checks"]]
+    table(["check", *reports], [["**grade**", *(f"**{it['grade']}**" for it in reports.values())], *rows])
+
+
+def brokers():
+    with urllib.request.urlopen(f"{CONTROL}/api/stack") as stack:
+        broker = json.load(stack)["broker"]
+    report = run("conformance", broker, "--control", CONTROL, "--json")
+    groups = {}
+    for it in report["requirements"]:
+        groups.setdefault(it["id"].partition(".")[0], []).append(it["verdict"])
+    print(f"\n## Brokers\n\nThe requirements of the contract {report['version']} that each meets, by their groups.\n")
+    met = lambda verdicts: f"{verdicts.count('PASS')} of {len(verdicts)}"
+    total = met([it["verdict"] for it in report["requirements"]])
+    rows = [[f"`{group}`", met(verdicts)] for group, verdicts in groups.items()]
+    table(["requirements", "this kit's broker"], [["**all**", f"**{total}**"], *rows])
+
+
+print("# Consumers and brokers, graded\n\n`just matrix` makes this table.", end=" ")
+consumers()
+brokers()
