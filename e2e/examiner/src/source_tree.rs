@@ -81,12 +81,16 @@ pub(crate) fn digest(command: &[String], written: &[PathBuf]) -> Option<(usize, 
     let root = script.unwrap_or(&here);
     // Nobody edits a whole machine.
     root.parent()?;
-    let below = Tree::new(root, written).files().into_keys();
-    let below = below.map(|file| (root.join(&file), file));
-    let named = named.iter().filter(|path| !path.starts_with(root));
+    let below = Tree::new(root, written).files();
+    let is_below = |path: &Path| {
+        path.strip_prefix(root)
+            .is_ok_and(|it| below.contains_key(it))
+    };
+    let named = named.iter().filter(|path| !is_below(path));
     let named = named.filter_map(|path| Some((path.clone(), path.file_name()?.into())));
     let mut listing = BTreeSet::new();
     let mut bytes = 0;
+    let below = below.keys().map(|file| (root.join(file), file.clone()));
     for (path, name) in below.chain(named).filter(|(path, _)| path.is_file()) {
         bytes += path.metadata().map_or(0, |it| it.len());
         if bytes > MAX_BYTES || listing.len() == MAX_FILES {
