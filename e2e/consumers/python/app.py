@@ -1,7 +1,7 @@
 """A reference consumer of the Federated Sign-In Service, on Flask: both flows, both providers.
-Sessions and accounts are in memory; in an application of yours they are tables."""
+Sessions, logins under way and accounts are in SQLite; all instances of the app use one file."""
 
-import base64, contextlib, hashlib, json, os, re, secrets, socket, sys, threading, time, urllib.request
+import base64, contextlib, hashlib, json, os, re, secrets, socket, sqlite3, sys, threading, time, urllib.request
 from urllib.parse import urlencode
 
 import waitress
@@ -40,13 +40,13 @@ def start_clean(provider):
     fields = {"session_key": key, "provider": provider, "redirect_uri": HERE + "/callback"}
     started = call("POST", BROKER + "/v1/login/session", PROJECT | fields)
     address = check_start(started, BROKER)
-    renew_session(clean={"key": key, "provider": provider, "looks": LOOKS, "ends": g.now + LOGIN_SECONDS})
+    renew_session()
+    keep_login("clean", {"key": key, "provider": provider, "looks": LOOKS, "ends": g.now + LOGIN_SECONDS})
     return redirect(address, 303)
 
 @app.get("/callback")
 def finish_clean():
-    kept = find_session(session.sid)
-    login = kept.pop("clean", None)  # taken: one of twenty callbacks gets it; in a table, DELETE … RETURNING
+    login = take_login("clean")  # one of twenty callbacks gets it, at whichever instance
     if not login and account():
         return redirect("/", 303)
     require(login and g.now < login["ends"], "nothing")
@@ -58,7 +58,7 @@ def finish_clean():
             raise Problem(error)
         case {"status": "pending"}:  # not consumed: the user may look again, a few times
             require(login["looks"] > 1, "refused")
-            kept.setdefault("clean", login | {"looks": login["looks"] - 1})
+            keep_login("clean", login | {"looks": login["looks"] - 1})
             raise Problem("pending")
     raise Problem("lost")
 
@@ -68,7 +68,8 @@ def finish_clean():
 def start_legacy(provider):
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    renew_session(legacy={"state": state, "verifier": verifier, "provider": provider, "ends": g.now + LOGIN_SECONDS})
+    renew_session()
+    keep_login("legacy", {"state": state, "verifier": verifier, "provider": provider, "ends": g.now + LOGIN_SECONDS})
     query = {"client_id": PROJECT["client_id"], "redirect_uri": HERE + "/legacy/callback", "provider": provider,
              "state": state, "code_challenge": challenge, "code_challenge_method": "S256"}
     return redirect(f"{BROKER}/authorize?{urlencode(query)}", 303)
@@ -76,11 +77,10 @@ def start_legacy(provider):
 @app.get("/legacy/callback")
 def finish_legacy():  # by a redirect, always: no page has the code in its address
     state, code, error = (request.args.getlist(name) for name in ("state", "code", "error"))
-    kept = find_session(session.sid)
-    login = kept.get("legacy", {"state": "", "ends": 0})
+    login = find_login("legacy") or {"state": "", "ends": 0}
     require(len(state) == 1 and secrets.compare_digest(state[0].encode(), login["state"].encode()), "refused")
     # Consumed before anything else is looked at: by success and by failure, once.
-    require(kept.pop("legacy", None) is login and g.now < login["ends"], "refused")
+    require(take_login("legacy") == login and g.now < login["ends"], "refused")
     if not code and len(error) == 1 and error[0] in ERRORS:
         raise Problem(error[0])
     require(not error and len(code) == 1 and 0 < len(code[0]) <= 200, "refused")
@@ -96,23 +96,40 @@ def finish_legacy():  # by a redirect, always: no page has the code in its addre
 
 def sign_in(profile, provider):
     check_profile(profile, provider)
-    require(find_session(session.sid), "nothing")  # else signed out in another tab meanwhile
-    with LOCK:  # the key is the subject and nothing else: e-mail addresses change hands
-        found = ACCOUNTS.setdefault(profile["subject"], {"number": len(ACCOUNTS) + 1, "sign_ins": 0, "note": ""})
-        found |= {"profile": profile, "sign_ins": found["sign_ins"] + 1}
-    renew_session(subject=profile["subject"], until=g.now + SESSION_SECONDS)
+    renew_session(profile["subject"], g.now + SESSION_SECONDS)
+    # The key is the subject and nothing else: e-mail addresses change hands.
+    sql("""INSERT INTO accounts (subject, profile) VALUES (?, ?)
+           ON CONFLICT DO UPDATE SET profile = excluded.profile, sign_ins = sign_ins + 1""", profile["subject"], json.dumps(profile))
     return redirect("/", 303)
 
 # Sessions: all on the server, by the random id in the cookie.
 
-# Those of users apart: the start of a login takes no credentials, and must sign no user out. It needs
-# a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every login under way.
-ANONYMOUS, USERS = {}, {}  # the oldest first
-ACCOUNTS, LOCK, IS_SECURE = {}, threading.Lock(), HERE.startswith("https:")
+# Each statement commits by itself, in all instances at once. The id of a session is renewed, and its
+# logins go on under the new one; they end with it.
+TABLES = """
+PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
+CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, subject TEXT, until REAL NOT NULL, ends REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS oldest ON sessions (subject IS NULL, ends);
+CREATE TABLE IF NOT EXISTS logins (
+    session TEXT REFERENCES sessions ON UPDATE CASCADE ON DELETE CASCADE, flow TEXT, login TEXT, PRIMARY KEY (session, flow));
+CREATE TABLE IF NOT EXISTS accounts (
+    number INTEGER PRIMARY KEY, subject TEXT UNIQUE, profile TEXT, sign_ins INTEGER DEFAULT 1, note TEXT DEFAULT '');
+"""
+# Another instance that writes is waited for. By default the tables are this process's own, in memory.
+DB = sqlite3.connect(os.environ.get("SESSIONS_DB") or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
+DB.executescript(TABLES)
+DB.row_factory, LOCK, IS_SECURE = sqlite3.Row, threading.Lock(), HERE.startswith("https:")
 COOKIE = "__Host-flask_session" if IS_SECURE else "flask_session"  # this app's: cookies know no ports
 
+def digest(sid):  # what the table has of an id, so that its readers cannot take a session over
+    return hashlib.sha256(sid.encode()).hexdigest()
+
+def sql(statement, *values):
+    with LOCK:
+        return DB.execute(statement, values).fetchall()
+
 class Session(dict, SessionMixin):
-    sid = max_age = None  # with a max_age, the answer sets the cookie
+    sid = row = max_age = None  # with a max_age, the answer sets the cookie
 
 class Sessions(SessionInterface):
     def open_session(self, app, request):
@@ -123,9 +140,9 @@ class Sessions(SessionInterface):
         # may set, for ours. Of two with one name, one was planted, and neither is taken.
         pairs = [pair.strip(" ").partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
         ids = [value for name, _, value in pairs if name == COOKIE]
-        kept = find_session(ids[0]) if len(ids) == 1 else {}
-        opened = Session(kept if g.now < kept.get("ends", 0) else {})
-        opened.sid = ids[0] if opened else None  # never one that a browser made up
+        opened = Session()
+        if len(ids) == 1 and sql("SELECT 1 FROM sessions WHERE id = ? AND ends > ?", digest(ids[0]), g.now):
+            opened.row = digest(ids[0])  # never one that a browser made up
         return opened
 
     def save_session(self, app, session, response):
@@ -134,28 +151,35 @@ class Sessions(SessionInterface):
 
 app.session_interface = Sessions()
 
-def renew_session(**changes):
+def renew_session(subject=None, until=0):
     """Gives the browser a new id, at the start of a login and at its end. The old one, which an
     attacker may have planted, is dead at once: while the user is away, and afterwards."""
-    with LOCK:
-        kept = take_session(session.sid) or {"subject": None, "until": 0}
-        kept |= changes
-        kept["ends"] = max(kept["until"], g.now + LOGIN_SECONDS)
-        session.sid, session.max_age = secrets.token_urlsafe(32), int(kept["ends"] - g.now)
-        table = USERS if g.now < kept["until"] else ANONYMOUS
-        table[session.sid] = kept
-        # Only the oldest are looked at: a walk over all would cost more with each start.
-        while len(table) > MAX_SESSIONS or next(iter(table.values()))["ends"] <= g.now:
-            del table[next(iter(table))]
+    fresh, ends = secrets.token_urlsafe(32), g.now + LOGIN_SECONDS
+    kept = sql("""UPDATE sessions SET id = ?, subject = COALESCE(?, subject), until = MAX(until, ?), ends = MAX(until, ?, ?)
+                  WHERE id = ? RETURNING ends""", digest(fresh), subject, until, until, ends, session.row)
+    require(kept or not subject, "nothing")  # signed out in another tab meanwhile
+    kept = kept or sql("INSERT INTO sessions VALUES (?, NULL, 0, ?) RETURNING ends", digest(fresh), ends)
+    session.sid, session.row, session.max_age = fresh, digest(fresh), int(kept[0]["ends"] - g.now)
+    # Those of users apart: the start of a login takes no credentials, and must sign no user out. It needs
+    # a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every login under way.
+    sql("""DELETE FROM sessions WHERE (subject IS NULL) = ?1 AND ends <= ?2 OR id IN (
+               SELECT id FROM sessions WHERE (subject IS NULL) = ?1 ORDER BY ends DESC LIMIT -1 OFFSET ?3)""",
+        subject is None, g.now, MAX_SESSIONS)
 
-def find_session(sid):
-    return ANONYMOUS.get(sid) or USERS.get(sid, {})
+def keep_login(flow, login):
+    sql("INSERT OR REPLACE INTO logins SELECT id, ?, ? FROM sessions WHERE id = ?", flow, json.dumps(login), session.row)
 
-def take_session(sid):
-    return ANONYMOUS.pop(sid, None) or USERS.pop(sid, {})
+def find_login(flow):
+    found = sql("SELECT login FROM logins WHERE session = ? AND flow = ?", session.row, flow)
+    return json.loads(found[0]["login"]) if found else None
+
+def take_login(flow):
+    taken = sql("DELETE FROM logins WHERE session = ? AND flow = ? RETURNING login", session.row, flow)
+    return json.loads(taken[0]["login"]) if taken else None
 
 def account():
-    return ACCOUNTS.get(session["subject"]) if g.now < session.get("until", 0) else None
+    found = sql("SELECT accounts.* FROM sessions JOIN accounts USING (subject) WHERE id = ? AND until > ?", session.row, g.now)
+    return dict(found[0]) | {"profile": json.loads(found[0]["profile"])} if found else None
 
 # Pages
 
@@ -168,13 +192,12 @@ def home(name=None):
 @app.post("/note")
 def save_note():
     if found := account():
-        found["note"] = request.form.get("note", "")[:1000]
+        sql("UPDATE accounts SET note = ? WHERE number = ?", request.form.get("note", "")[:1000], found["number"])
     return redirect("/", 303)
 
 @app.post("/logout")
 def sign_out():
-    with LOCK:
-        take_session(session.sid)  # on the server: a copy of the cookie is worth nothing
+    sql("DELETE FROM sessions WHERE id = ?", session.row)  # on the server: a copy of the cookie is worth nothing
     session.sid, session.max_age = "", 0
     return redirect("/", 303)
 

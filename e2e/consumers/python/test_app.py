@@ -320,6 +320,30 @@ class ConsumerTest(unittest.TestCase):
         self.assertIn("Signed in as", newer.go("GET", callback))
         self.assertIn("Signed in as", self.home())
 
+    def test_two_instances_share_logins_sessions_and_sign_outs(self):
+        database = tempfile.TemporaryDirectory()
+        self.addCleanup(database.cleanup)
+        self.addCleanup(setattr, type(self), "url", self.url)
+        self.addCleanup(setattr, type(self), "project", self.project)
+        shared = {"SESSIONS_DB": database.name + "/sessions.sqlite"}
+        self.start_registered_consumer(**shared)
+        shared |= {f"SIGNIN_{name.upper()}": self.project[name] for name in ("client_id", "client_secret")}
+        other = self.start_other_consumer(self.broker, **shared, CONSUMER_BASE_URL=self.url)
+        for flow in FLOWS:
+            with self.subTest(flow=flow):
+                self.browser = Browser()
+                callback = self.sign_in_up_to_the_callback(flow).replace(self.url, other)
+                status, following, _ = self.browser.send("GET", callback)
+                self.assertEqual((status, following), (303, other + "/"))
+                for instance in (self.url, other):
+                    self.assertIn("Ada Lovelace", self.browser.go("GET", instance + "/"))
+                self.browser.go("GET", callback.replace(other, self.url))
+                copy = "; ".join(f"{name}={value}" for name, value in self.browser.cookies().items())
+                self.browser.send("POST", self.url + "/logout")
+                for instance in (self.url, other):
+                    self.assertIn("You are signed out.", Browser().send("GET", instance + "/", Cookie=copy)[2])
+        self.assertEqual((self.calls(RESULT), self.calls(TOKEN)), ([True], [True]), "each is sent once")
+
     # Who is signed in.
 
     def test_a_failed_login_leaves_the_user_who_was_signed_in(self):
@@ -361,10 +385,10 @@ class ConsumerTest(unittest.TestCase):
 
     # Brokers that do not answer as they should.
 
-    def start_other_consumer(self, broker):
+    def start_other_consumer(self, broker, **settings):
         """Starts a consumer of this broker, and returns its address."""
         port = free_port()
-        consumer = start_consumer(subprocess.DEVNULL, broker, port)
+        consumer = start_consumer(subprocess.DEVNULL, broker, port, **settings)
         self.addCleanup(consumer.wait)
         self.addCleanup(consumer.terminate)
         return f"http://localhost:{port}"
