@@ -7,12 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::program::{EndsBy, NotListening, Output, Program};
+use agent::program::{EndsBy, NotListening, Output, Program, Signal};
 
 pub(crate) use agent::program::Printed;
 
+use crate::time::within;
+
 /// The time that an app has to answer its first request.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The time that an app has to end by itself.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running app. Its environment has the client secret.
 pub(crate) struct AppProcess {
@@ -65,6 +70,15 @@ impl AppProcess {
         Ok(())
     }
 
+    /// Asks the app to end, as a deployment does, and ends it if it does not.
+    pub(crate) async fn end_gently(&mut self) {
+        // A signal to a process that has been seen to end may reach another.
+        if matches!(self.program.status(), Ok(None)) && self.program.signal(Signal::TERM).is_ok() {
+            within(END_TIMEOUT, self.program.ended()).await;
+        }
+        self.stop();
+    }
+
     /// Waits until something listens at `port` of this machine.
     ///
     /// # Errors
@@ -78,8 +92,8 @@ impl AppProcess {
                     "the command ended before it listened ({status}): start it by hand and mend what it says."
                 ),
                 NotListening::Late => format!(
-                    "the command runs, but nothing listens on port {port} after {} s: let the app take its port from \
-                     PORT, or from the start page's address.",
+                    "the command runs, but nothing listens on port {port} after {} s: let it take its port from PORT, \
+                     or from the start page's address.",
                     START_TIMEOUT.as_secs()
                 ),
             };

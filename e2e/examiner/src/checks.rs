@@ -13,6 +13,7 @@ mod pages;
 mod profiles;
 mod redirects;
 mod relay;
+mod replicas;
 mod requests;
 mod secrets;
 mod sessions;
@@ -113,6 +114,8 @@ checks! {
     "sign-out-same-site" => sign_out::sign_out_same_site + chromium::sign_out_same_site,
     "return-to" => redirects::return_to,
     "restart-of-app" => sessions::restart_of_app,
+    "replicas" => replicas::replicas,
+    "rolling-restart" => replicas::rolling_restart,
     "users-apart" => simultaneous::users_apart,
     "log-clean" => secrets::log_clean,
     "error-page-clean" => pages::error_page_clean,

@@ -88,7 +88,7 @@ async fn first_testbed(plan: &ExaminationPlan, chromium: &Chromium) -> Result<Te
     let testbed = if plan.command.is_empty() {
         Testbed::attach(&plan.control, &plan.start).await
     } else {
-        Testbed::launch(&plan.start, &plan.command, &plan.callbacks).await
+        Testbed::launch(plan).await
     };
     Ok(testbed?.with(chromium, &logs))
 }
@@ -107,7 +107,7 @@ async fn examine_in(
         .collect();
     progress(Progress::Checks(chosen.len()));
     let testbeds = workers::number(plan, learnt.latency);
-    let results = workers::run_all(plan, testbeds, testbed, &app, chosen, progress).await;
+    let results = workers::run_all(testbeds, testbed, &app, chosen, progress).await;
     let good = good_run(testbed, &app).await;
     let preflight = learnt.preflight;
     Ok(Report::new(plan, origin, &app, preflight, results, good))

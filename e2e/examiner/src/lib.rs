@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`cli`] | the command line: flags and `examine.toml`, made into a plan |
-//! | [`plan`] | the plan of an examination |
+//! | [`plan`], [`share`] | the plan of an examination, and what the instances of an app share |
 //! | [`examination`] | preflight, checks, results |
 //! | [`catalogue`] | every check with its law, its consequence and its fix |
 //! | [`result`], [`verdict`] | the result of a check, the grade, and the verdicts that it follows from |
@@ -16,6 +16,7 @@
 //! | [`storm`] | fifty people at once while everything goes wrong, judged by ground truth |
 //! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time; its log files |
+//! | `balancer` | a balancer in front of two instances of the app |
 //! | `browser` | the agent's browser, recorded |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `foreign_site` | a site of the attacker's |
@@ -34,11 +35,13 @@ pub mod examination;
 pub mod plan;
 pub mod report;
 pub mod result;
+pub mod share;
 pub mod storm;
 pub mod transcript;
 pub mod verdict;
 
 mod app_process;
+mod balancer;
 mod browser;
 mod calls;
 mod checks;

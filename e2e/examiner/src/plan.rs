@@ -8,6 +8,7 @@ use crate::app::{Flow, Step};
 use crate::browser::is_loopback;
 use crate::catalogue;
 pub use crate::chromium::ChromiumSettings;
+use crate::share::Share;
 
 /// The control address of `just up`.
 pub const DEFAULT_CONTROL: &str = "http://127.0.0.1:8010";
@@ -35,6 +36,8 @@ pub struct ExaminationPlan {
     pub command: Vec<String>,
     /// The callbacks that are registered before such an app starts.
     pub callbacks: Vec<String>,
+    /// The way in which instances of such an app share their sessions; none if nobody said.
+    pub share: Option<Share>,
     /// Log files of the app, searched for secrets.
     pub log: Vec<PathBuf>,
     /// The one flow to examine; every flow that the app offers if there is none.
@@ -62,6 +65,7 @@ impl ExaminationPlan {
             control: DEFAULT_CONTROL.to_owned(),
             command: Vec::new(),
             callbacks: Vec::new(),
+            share: None,
             log: Vec::new(),
             flow: None,
             only: Vec::new(),
@@ -91,6 +95,14 @@ impl ExaminationPlan {
         }
         if let Some(step) = &self.hints.sign_out {
             add("--sign-out", &step.setting());
+        }
+        if let Some(share) = &self.share {
+            for (name, value) in &share.env {
+                add("--share", &format!("{name}={value}"));
+            }
+            if !share.command.is_empty() {
+                add("--share-command", &share.command.join(" "));
+            }
         }
         for log in &self.log {
             add("--log", &log.display().to_string());

@@ -1,6 +1,6 @@
 //! A testbed: one stack and one running app, which the checks have to themselves.
 
-use std::net::Ipv4Addr;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,12 +13,16 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use url::Url;
 
+use crate::app::App;
 use crate::app_process::{AppProcess, LogFile, Printed};
+use crate::balancer::Balancer;
 use crate::browser::{Browser, Parties, RecordedRequests, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses};
+use crate::plan::ExaminationPlan;
+use crate::share::{SharedState, free_ports};
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
@@ -62,19 +66,55 @@ impl Testbed {
         Self::new(control, addresses, start, None, None)
     }
 
-    /// A stack of its own, and an app that `command` starts with its settings in the
+    /// A stack of its own, and an app that its command starts with its settings in the
     /// environment.
-    pub(crate) async fn launch(
-        start: &Url,
-        command: &[String],
-        callbacks: &[String],
-    ) -> Result<Self, String> {
-        let (host, port) = host_and_port(start);
+    pub(crate) async fn launch(plan: &ExaminationPlan) -> Result<Self, String> {
+        let (host, port) = host_and_port(&plan.start);
         if TcpStream::connect((host, port)).await.is_ok() {
             return Err(format!(
                 "another program listens on port {port}: stop it, give a start page with another port, or leave out the command to examine what runs there"
             ));
         }
+        Self::launch_at(plan.clone(), &[port], None).await
+    }
+
+    /// The same app once more, with a stack and a port of its own.
+    pub(crate) async fn another(&self, app: &App) -> Result<Self, String> {
+        let [port, _] = free_ports()?;
+        Self::launch_at(self.plan_at(app, port)?, &[port], None).await
+    }
+
+    /// The same app in two instances behind a balancer, with a stack of their own.
+    pub(crate) async fn replicas(&self, app: &App) -> Result<Self, String> {
+        let ports = free_ports()?;
+        let (host, _) = host_and_port(&self.start);
+        let balancer = Balancer::start(host, ports).await;
+        let balancer = balancer.map_err(|error| format!("no balancer can be started: {error}"))?;
+        let plan = self.plan_at(app, balancer.port)?;
+        Self::launch_at(plan, &ports, Some(balancer)).await
+    }
+
+    /// The plan of the same app at another port, with its callbacks there.
+    fn plan_at(&self, app: &App, port: u16) -> Result<ExaminationPlan, String> {
+        let launched = self.launched.as_ref().ok_or(NOT_OURS)?;
+        let mut plan = launched.plan.clone();
+        let moved = plan.start.set_port(Some(port));
+        moved.map_err(|()| "the start page has no port".to_owned())?;
+        let (own, here) = (origin(&self.start), origin(&plan.start));
+        let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
+        let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
+        let all: BTreeSet<_> = configured.chain(learnt).collect();
+        plan.callbacks = all.into_iter().collect();
+        Ok(plan)
+    }
+
+    /// A stack of its own, and an instance of the app at each of `ports`.
+    async fn launch_at(
+        plan: ExaminationPlan,
+        ports: &[u16],
+        balancer: Option<Balancer>,
+    ) -> Result<Self, String> {
+        let start = plan.start.clone();
         let settings = StackSettings {
             automatic: false,
             ..StackSettings::for_tests()
@@ -83,10 +123,10 @@ impl Testbed {
         let stack = stack.map_err(|error| format!("no stack can be started here: {error}"))?;
         let control = Control::at(&stack.urls().control)?;
         let addresses = control.addresses().await?;
-        let mut callbacks = callbacks.to_vec();
+        let mut callbacks = plan.callbacks.clone();
         if callbacks.is_empty() {
             // A project has a callback; the app's own is registered when it names it.
-            callbacks.push(format!("{}/callback", origin(start)));
+            callbacks.push(format!("{}/callback", origin(&start)));
         }
         let project = control
             .register("The app under examination", &callbacks)
@@ -97,14 +137,26 @@ impl Testbed {
                     callbacks.join(", ")
                 )
             })?;
-        let environment = environment(&control, &addresses, &project, start);
-        let mut process = AppProcess::start(command, environment)?;
-        process.listens_at(host, port).await?;
+        let shared = SharedState::start(plan.share.as_ref()).await?;
+        let mut instances = Vec::new();
+        // One after the other, as a deployment starts them: the first may set up the store.
+        for port in ports {
+            let mut environment = shared.environment.clone();
+            environment.extend(settings_of_app(
+                &control, &addresses, &project, &start, *port,
+            ));
+            let mut process = AppProcess::start(&plan.command, environment)?;
+            process.listens_at(host_and_port(&start).0, *port).await?;
+            instances.push((*port, Mutex::new(process)));
+        }
         let launched = Launched {
             _stack: Some(stack),
-            process: Mutex::new(process),
+            plan,
+            instances,
+            balancer,
+            _shared: shared,
         };
-        Self::new(control, addresses, start, Some(project), Some(launched))
+        Self::new(control, addresses, &start, Some(project), Some(launched))
     }
 
     fn new(
@@ -198,47 +250,52 @@ impl Testbed {
     /// The latest output of the app; none of one that ran already.
     pub(crate) async fn output(&self) -> Option<Printed> {
         let launched = self.launched.as_ref()?;
-        Some(launched.process.lock().await.output())
+        let (_, process) = launched.instances.first()?;
+        Some(process.lock().await.output())
     }
 
     /// Ends the app, as a crash would, and starts it again; the stack goes on.
     pub(crate) async fn restart_app(&self) -> Outcome {
-        let Some(launched) = &self.launched else {
-            return Err(Stop::not_tested(
-                "the examiner did not start this app: give its command after -- to try a restart",
-            ));
-        };
-        launched.restart(&self.start).await
+        let launched = self.launched.as_ref();
+        let launched = launched.ok_or_else(|| Stop::not_tested(NOT_OURS))?;
+        launched.restart(0).await
+    }
+
+    /// The balancer in front of two instances, and what runs behind it.
+    pub(crate) fn balanced(&self) -> Outcome<(&Balancer, &Launched)> {
+        let launched = self.launched.as_ref();
+        let balanced = launched.and_then(|it| Some((it.balancer.as_ref()?, it)));
+        balanced.ok_or_else(|| Stop::harness("the app has one instance"))
     }
 
     /// Another copy of the app on a free port and on the same stack, with the broker at `broker`,
     /// and with `more` in its environment. Not tested of an app that ran already, and of one that
     /// takes no such settings.
     pub(crate) async fn second_app(&self, broker: &str, more: &[(&str, &str)]) -> Outcome<Self> {
-        let Some(launched) = &self.launched else {
-            return Err(Stop::not_tested(
-                "the examiner did not start this app: give its command after -- to try it with another address of the broker",
-            ));
-        };
-        let start = on_free_port(&self.start).ok_or_else(|| Stop::harness("no port is free"))?;
-        let (host, port) = host_and_port(&start);
+        let launched = self.launched.as_ref();
+        let launched = launched.ok_or_else(|| Stop::not_tested(NOT_OURS))?;
+        let [port, _] = free_ports().map_err(Stop::harness)?;
+        let mut plan = launched.plan.clone();
+        let _ = plan.start.set_port(Some(port));
+        let start = plan.start.clone();
         let own = [
             ("SIGNIN_BASE_URL", broker),
             ("CONSUMER_BASE_URL", &origin(&start)),
             ("PORT", &port.to_string()),
         ];
-        let first = launched.process.lock().await;
-        let mut process = first
-            .another(own.iter().chain(more))
-            .map_err(Stop::not_tested)?;
-        drop(first);
-        let listens = process.listens_at(host, port).await;
+        let (_, first) = &launched.instances[0];
+        let another = first.lock().await.another(own.iter().chain(more));
+        let mut process = another.map_err(Stop::not_tested)?;
+        let listens = process.listens_at(host_and_port(&start).0, port).await;
         listens.map_err(Stop::not_tested)?;
         let mut addresses = self.addresses.clone();
         broker.clone_into(&mut addresses.broker);
         let launched = Launched {
             _stack: None,
-            process: Mutex::new(process),
+            plan,
+            instances: vec![(port, Mutex::new(process))],
+            balancer: None,
+            _shared: SharedState::default(),
         };
         let (control, project) = (self.control.clone(), self.project.clone());
         Self::new(control, addresses, &start, project, Some(launched)).map_err(Stop::harness)
@@ -301,7 +358,9 @@ impl Testbed {
     /// Ends the app, if the examiner has started it.
     pub(crate) async fn stop(&self) {
         if let Some(launched) = &self.launched {
-            launched.process.lock().await.stop();
+            for (_, process) in &launched.instances {
+                process.lock().await.stop();
+            }
         }
     }
 }
@@ -309,21 +368,35 @@ impl Testbed {
 /// The time after which a restart is given up.
 const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The way out where a check needs an app that the examiner has started.
+const NOT_OURS: &str = "the examiner did not start this app: give its command after -- to try that";
+
 /// An app, and its stack if it has one of its own, that end with this value.
-struct Launched {
+pub(crate) struct Launched {
     _stack: Option<Stack>,
-    process: Mutex<AppProcess>,
+    pub(crate) plan: ExaminationPlan,
+    /// The instances of the app, each with its port.
+    instances: Vec<(u16, Mutex<AppProcess>)>,
+    balancer: Option<Balancer>,
+    _shared: SharedState,
 }
 
 impl Launched {
-    /// Ends the app, as a crash would, and starts it again at `start`.
-    async fn restart(&self, start: &Url) -> Outcome {
-        let mut process = self.process.lock().await;
-        let (host, port) = host_and_port(start);
+    /// Ends an instance, as a deployment does.
+    pub(crate) async fn end_gently(&self, instance: usize) {
+        let (_, process) = &self.instances[instance];
+        process.lock().await.end_gently().await;
+    }
+
+    /// Ends an instance, as a crash would, if it still runs, and starts it again.
+    pub(crate) async fn restart(&self, instance: usize) -> Outcome {
+        let (port, process) = &self.instances[instance];
+        let mut process = process.lock().await;
+        let (host, _) = host_and_port(&self.plan.start);
         let watch = Stopwatch::start();
         loop {
             process.restart().map_err(Stop::not_testable)?;
-            let listens = process.listens_at(host, port).await;
+            let listens = process.listens_at(host, *port).await;
             // The port may still be taken by the connections of the one before.
             if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {
                 return listens.map_err(Stop::not_testable);
@@ -333,28 +406,19 @@ impl Launched {
     }
 }
 
-/// The host and the port of an address of the app.
 fn host_and_port(start: &Url) -> (&str, u16) {
     let host = start.host_str().unwrap_or("localhost");
     (host, start.port_or_known_default().unwrap_or(80))
 }
 
-/// The address on a port of this machine that is free.
-pub(crate) fn on_free_port(start: &Url) -> Option<Url> {
-    let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
-    let mut start = start.clone();
-    start.set_port(Some(free.local_addr().ok()?.port())).ok()?;
-    Some(start)
-}
-
 /// The settings of an app that the examiner starts.
-fn environment(
+fn settings_of_app(
     control: &Control,
     addresses: &StackAddresses,
     project: &Project,
     start: &Url,
+    port: u16,
 ) -> Vec<(String, String)> {
-    let (_, port) = host_and_port(start);
     [
         ("SIGNIN_BASE_URL", addresses.broker.clone()),
         ("SIGNIN_CLIENT_ID", project.client_id.clone()),

@@ -46,6 +46,14 @@ impl<'w> Trial<'w> {
         }
     }
 
+    /// The same trial in another testbed.
+    pub(crate) fn moved_to<'t>(&'t self, testbed: &'t Testbed) -> Trial<'t> {
+        Trial {
+            transcript: self.transcript.clone(),
+            ..Trial::new(testbed, self.app, self.flow)
+        }
+    }
+
     /// A browser with a fresh profile; `name` is `browser A`, `the attacker's browser`.
     pub(crate) fn browser(&self, name: &str) -> Browser {
         self.testbed.browser(name, &self.transcript)

@@ -98,7 +98,7 @@ async fn check_person(user: &mut User<'_>, foreign: &Person) -> Outcome {
 }
 
 /// The most calls of `operation` that one login has: an app may call for others meanwhile.
-fn most_of_one_login(calls: &[Call], operation: &str) -> usize {
+pub(super) fn most_of_one_login(calls: &[Call], operation: &str) -> usize {
     let mut counts: HashMap<_, usize> = HashMap::new();
     for call in calls.iter().filter(|it| it.operation == operation) {
         *counts.entry(&call.login).or_default() += 1;

@@ -75,6 +75,13 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     if let Some(step) = &plan.hints.sign_out {
         let _ = writeln!(text, "sign_out = {}", quoted(&step.setting()));
     }
+    for (name, value) in plan.share.iter().flat_map(|share| &share.env) {
+        let _ = writeln!(text, "share.env.{name} = {}", quoted(value));
+    }
+    let _ = match &plan.share {
+        Some(share) => writeln!(text, "share.command = {}", list(&share.command)),
+        None => writeln!(text, "{SHARE_HINT}"),
+    };
     if !plan.log.is_empty() {
         let logs: Vec<_> = plan.log.iter().map(|it| it.display().to_string()).collect();
         let _ = writeln!(text, "log      = {}", list(&logs));
@@ -95,6 +102,9 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     }
     text
 }
+
+const SHARE_HINT: &str = "# How two instances share their sessions, for example:\n\
+    # share.env.SESSIONS_DB = \"{folder}/sessions.sqlite\"";
 
 fn summary(found: &[PreflightStep], path: &Path) -> String {
     let mut text = String::new();

@@ -13,6 +13,7 @@ use crate::browser::is_loopback;
 use crate::catalogue;
 use crate::chromium::ChromiumSettings;
 use crate::plan::{DEFAULT_CONTROL, ExaminationPlan, Hints};
+use crate::share::Share;
 
 /// The examination.
 #[derive(Debug, Args)]
@@ -217,6 +218,15 @@ pub(super) struct AppSettings {
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
 
+    /// A setting by which instances of the app share their sessions, like
+    /// SESSIONS_DB={folder}/sessions.sqlite; repeat for more
+    #[arg(long, value_name = "NAME=VALUE")]
+    share: Vec<String>,
+
+    /// The command of the store that they share, like "redis-server --port {port}"
+    #[arg(long, value_name = "COMMAND")]
+    share_command: Option<String>,
+
     /// Examine this flow alone
     #[arg(long, value_enum)]
     flow: Option<Flow>,
@@ -237,6 +247,7 @@ impl AppSettings {
             control: control_address(self.control.as_deref())?,
             command: or(&self.command, file.command),
             callbacks: or(&self.callback, file.callback),
+            share: self.share(file.share)?,
             log: or(&self.log, file.log),
             flow: self.flow,
             hints: Hints {
@@ -248,6 +259,21 @@ impl AppSettings {
             },
             ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
         })
+    }
+
+    fn share(&self, mut share: Option<Share>) -> Result<Option<Share>, String> {
+        for flag in &self.share {
+            let (name, value) = flag.split_once('=').ok_or_else(|| {
+                format!("--share {flag}: expected NAME=VALUE, like SESSIONS_DB={{folder}}/sessions.sqlite")
+            })?;
+            let env = &mut share.get_or_insert_default().env;
+            env.insert(name.to_owned(), value.to_owned());
+        }
+        if let Some(command) = &self.share_command {
+            let words = command.split_whitespace().map(str::to_owned);
+            share.get_or_insert_default().command = words.collect();
+        }
+        Ok(share)
     }
 
     fn sign_in(&self, file: &BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
@@ -339,6 +365,7 @@ pub(super) struct ConfigFile {
     #[serde(default)]
     sign_in: BTreeMap<String, String>,
     sign_out: Option<String>,
+    share: Option<Share>,
     #[serde(default)]
     log: Vec<PathBuf>,
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! The testbeds that work on the checks at once.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,6 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use url::Url;
 
 use super::run_check::{run_check, still_works};
 use crate::app::App;
@@ -19,7 +18,7 @@ use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
 use crate::result::CheckResult;
-use crate::testbed::{Testbed, on_free_port};
+use crate::testbed::Testbed;
 use crate::verdict::{Stop, Verdict};
 
 /// A step of an examination, to show its progress.
@@ -52,7 +51,6 @@ pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
 
 /// Runs every check of `chosen`, and returns the results in the order of the catalogue.
 pub(super) async fn run_all(
-    plan: &ExaminationPlan,
     testbeds: usize,
     first: &Arc<Testbed>,
     app: &Arc<App>,
@@ -71,12 +69,12 @@ pub(super) async fn run_all(
         sender.clone(),
     ));
     for _ in 0..more {
-        let (plan, app, queue, sender) = (plan.clone(), app.clone(), queue.clone(), sender.clone());
-        let (chromium, logs) = (first.chromium.clone(), first.logs.clone());
+        let (first, app, queue, sender) =
+            (first.clone(), app.clone(), queue.clone(), sender.clone());
         workers.spawn(async move {
             // An app that takes no other port is examined in one testbed.
-            if let Some(testbed) = another(&plan, &app).await {
-                let testbed = Arc::new(testbed.with(&chromium, &logs));
+            if let Some(testbed) = another(&first, &app).await {
+                let testbed = Arc::new(testbed.with(&first.chromium, &first.logs));
                 work(testbed.clone(), app, queue, sender).await;
                 testbed.stop().await;
             }
@@ -136,8 +134,8 @@ fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
     queue.remove(position)
 }
 
-/// The checks that wait for an app's own timer come first, then those for which the one
-/// Chromium is needed, so that the others run beside them.
+/// The longest checks come first, then those for which the one Chromium is needed, so that the
+/// others run beside them.
 fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
     let mut chosen = Vec::from(chosen);
     chosen.sort_by_key(|check| {
@@ -147,32 +145,26 @@ fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
     chosen.into()
 }
 
-/// The checks that wait for an app's own timer.
-const LONG: [&str; 2] = ["time-limit", "answer-checked"];
+/// The checks that wait for an app's own timer, or start it several times.
+const LONG: [&str; 4] = [
+    "time-limit",
+    "answer-checked",
+    "replicas",
+    "rolling-restart",
+];
 
 /// A further testbed with the same app on another port; `None` if the app does not follow
 /// its port, or no user can sign in there.
-async fn another(plan: &ExaminationPlan, app: &App) -> Option<Testbed> {
-    let start = on_free_port(&plan.start)?;
-    let callbacks = callbacks_of(plan, app, &start);
-    let testbed = Testbed::launch(&start, &plan.command, &callbacks)
-        .await
-        .ok()?;
+async fn another(first: &Testbed, app: &App) -> Option<Testbed> {
+    let testbed = first.another(app).await.ok()?;
     let works = still_works(&testbed, app, app.ways.first()?.flow).await;
     works.is_ok().then_some(testbed)
 }
 
-fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
-    let own = crate::browser::origin(&plan.start);
-    let here = crate::browser::origin(start);
-    let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
-    let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
-    let all: BTreeSet<_> = configured.chain(learnt).collect();
-    all.into_iter().collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use url::Url;
+
     use super::*;
     use crate::catalogue;
     use crate::chromium::ChromiumSettings;

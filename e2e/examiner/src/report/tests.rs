@@ -356,12 +356,15 @@ fn the_command_to_repeat_a_check_survives_a_shell_and_keeps_the_flags_of_the_pla
         body: String::new(),
     };
     plan.hints.sign_in = vec![("google".to_owned(), request)];
+    let env = [("DB".to_owned(), "{folder}/db".to_owned())].into();
+    let command = ["store", "{port}"].map(str::to_owned).to_vec();
+    plan.share = Some(crate::share::Share { env, command });
     plan.flow = Some(Flow::Clean);
     report.flags = plan.flags();
     assert_eq!(
         report.repeat("pkce"),
         format!(
-            "{start} --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --flow clean --only pkce"
+            "{start} --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --share 'DB={{folder}}/db' --share-command 'store {{port}}' --flow clean --only pkce"
         )
     );
     report.flags.clear();

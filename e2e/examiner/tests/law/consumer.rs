@@ -11,12 +11,24 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 
 use agent::tree::{self, Edit, FileTimes};
+use examiner::share::Share;
 use tempfile::TempDir;
 use testkit::server::free_port;
 use url::Url;
 
 use crate::fault::{Consumer, Fault, top};
 use crate::setting;
+
+/// The way in which the instances of every consumer share their sessions.
+pub(crate) fn share() -> Share {
+    let database = ("SESSIONS_DB", "{folder}/sessions.sqlite");
+    Share {
+        env: [database]
+            .map(|(name, it)| (name.to_owned(), it.to_owned()))
+            .into(),
+        command: Vec::new(),
+    }
+}
 
 /// A consumer that can be started, in a folder of its own.
 pub(crate) struct Copy {

@@ -31,6 +31,7 @@ static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
 fn plan(copy: &Copy, chromium: ChromiumSettings) -> ExaminationPlan {
     let mut plan = ExaminationPlan::new(Copy::start());
     plan.command = copy.command();
+    plan.share = Some(consumer::share());
     plan.jobs = Some(1);
     plan.chromium = chromium;
     plan

@@ -1,0 +1,100 @@
+//! The state that all instances of an app share, as its owner describes it: settings for the app,
+//! and the command of a store.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use crate::app_process::AppProcess;
+
+/// The way in which the instances of an app share their sessions. In each text `{folder}` is a
+/// fresh folder of the testbed, and `{port}` a free port.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// Settings for the environment of every instance.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The command of a store, which is started before the app.
+    #[serde(default)]
+    pub command: Vec<String>,
+}
+
+/// The shared state of one testbed, which ends with this value.
+#[derive(Default)]
+pub(crate) struct SharedState {
+    /// The settings for the app.
+    pub(crate) environment: Vec<(String, String)>,
+    _store: Option<AppProcess>,
+    _folder: Option<TempDir>,
+}
+
+impl SharedState {
+    /// Makes the folder, and starts the store if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not start.
+    pub(crate) async fn start(share: Option<&Share>) -> Result<Self, String> {
+        let Some(share) = share else {
+            return Ok(Self::default());
+        };
+        let folder = TempDir::new().map_err(|error| format!("share: no folder: {error}"))?;
+        let [port, _] = free_ports()?;
+        let values = [folder.path().display().to_string(), port.to_string()];
+        let fill = |text: &String| {
+            text.replace("{folder}", &values[0])
+                .replace("{port}", &values[1])
+        };
+        let settings = share.env.iter().map(|(name, it)| (name.clone(), fill(it)));
+        let environment: Vec<_> = settings.collect();
+        let command: Vec<_> = share.command.iter().map(fill).collect();
+        let mut store = None;
+        if !command.is_empty() {
+            let of_share = |error| format!("the store of share: {error}");
+            let mut started = AppProcess::start(&command, environment.clone()).map_err(of_share)?;
+            let mut texts = share.command.iter().chain(share.env.values());
+            if texts.any(|text| text.contains("{port}")) {
+                let listens = started.listens_at("127.0.0.1", port).await;
+                listens.map_err(of_share)?;
+            }
+            store = Some(started);
+        }
+        Ok(Self {
+            environment,
+            _store: store,
+            _folder: Some(folder),
+        })
+    }
+}
+
+/// Two ports on which nothing listens.
+pub(crate) fn free_ports() -> Result<[u16; 2], String> {
+    let ports = || {
+        let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let both = [bind()?, bind()?];
+        Ok([both[0].local_addr()?.port(), both[1].local_addr()?.port()])
+    };
+    ports().map_err(|error: io::Error| format!("no port is free: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_store_has_its_folder_and_its_port_and_is_named_if_it_does_not_listen() {
+        let script = "[ -d {folder} ] && echo $DB; exit 3";
+        let share = Share {
+            env: [("DB".to_owned(), "{folder}/db of {port}".to_owned())].into(),
+            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        };
+        let error = SharedState::start(Some(&share)).await.err().unwrap();
+        let ended = "the store of share: the command ended before it listened (exit status: 3)";
+        assert!(error.starts_with(ended), "{error}");
+        assert!(error.contains("/db of ") && !error.contains('{'), "{error}");
+    }
+}
