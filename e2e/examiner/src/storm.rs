@@ -51,6 +51,8 @@ pub struct StormReport {
     pub seed: u64,
     /// The length, in seconds.
     pub seconds: u64,
+    /// The instances of the app: two if it says how they share their sessions.
+    pub instances: usize,
     /// How often each thing happened.
     pub counts: BTreeMap<&'static str, usize>,
     /// What must not happen, and did.
@@ -79,8 +81,15 @@ pub async fn storm(
     interruption: impl Future<Output = ()>,
 ) -> Result<Option<StormReport>, String> {
     let whole = async |testbed: &std::sync::Arc<Testbed>| {
-        let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
-        Storm::new(testbed, &learnt.app, storm).run().await
+        let app = learn::learn(testbed, &plan.hints, plan.flow).await?.app;
+        if plan.share.is_none() {
+            return Storm::new(testbed, &app, storm, 1).run().await;
+        }
+        let replicas = testbed.replicas(&app).await?;
+        replicas.balanced()?.0.give_to(&[0, 1]);
+        let report = Storm::new(&replicas, &app, storm, 2).run().await;
+        replicas.stop().await;
+        report
     };
     in_first_testbed(plan, interruption, whole).await
 }
@@ -90,6 +99,7 @@ struct Storm<'a> {
     testbed: &'a Testbed,
     app: &'a App,
     plan: StormPlan,
+    instances: usize,
     watch: Stopwatch,
     /// Everybody who has ever signed in.
     people: Mutex<Vec<Person>>,
@@ -98,11 +108,12 @@ struct Storm<'a> {
 }
 
 impl<'a> Storm<'a> {
-    fn new(testbed: &'a Testbed, app: &'a App, plan: StormPlan) -> Self {
+    fn new(testbed: &'a Testbed, app: &'a App, plan: StormPlan, instances: usize) -> Self {
         Self {
             testbed,
             app,
             plan,
+            instances,
             watch: Stopwatch::start(),
             people: Mutex::default(),
             counts: Mutex::default(),
@@ -128,6 +139,7 @@ impl<'a> Storm<'a> {
         self.judge(&log).await?;
         Ok(StormReport {
             seed: self.plan.seed,
+            instances: self.instances,
             seconds: self.plan.length.as_secs(),
             counts: lock(&self.counts).clone(),
             violations: lock(&self.violations).clone(),

@@ -51,7 +51,12 @@ fn logins(number: usize) -> String {
 }
 
 fn text(report: &StormReport) -> String {
-    let mut text = format!("A storm of {} s, seed {}\n\n", report.seconds, report.seed);
+    let (seconds, seed) = (report.seconds, report.seed);
+    let instances = match report.instances {
+        1 => "one instance: tell with `share` how two share their sessions".to_owned(),
+        some => format!("{some} instances"),
+    };
+    let mut text = format!("A storm of {seconds} s, seed {seed}, on {instances}\n\n");
     for (what, number) in &report.counts {
         let _ = writeln!(text, "{number:>7}  {what}");
     }

@@ -75,7 +75,11 @@ impl Storm<'_> {
                 self.testbed.control.restart_broker().await?;
                 self.count("broker restarts");
             }
-            1..4 => {
+            1 if self.instances > 1 => {
+                self.replace(random.below(self.instances)).await?;
+                self.count("instances replaced");
+            }
+            2..4 => {
                 let seconds = random.below(MAX_JUMP_SECONDS);
                 self.testbed.control.advance(seconds as u64).await?;
                 self.count("jumps of the clock");
@@ -96,6 +100,16 @@ impl Storm<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Replaces an instance of the app; meanwhile the other one gets every request.
+    async fn replace(&self, instance: usize) -> Outcome {
+        let (balancer, instances) = self.testbed.balanced()?;
+        balancer.give_to(&[1 - instance]);
+        instances.end_gently(instance).await;
+        let restarted = instances.restart(instance).await;
+        balancer.give_to(&[0, 1]);
+        restarted
     }
 }
 
