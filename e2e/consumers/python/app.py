@@ -108,8 +108,9 @@ def sign_in(profile, provider):
 # logins go on under the new one; they end with it.
 TABLES = """
 PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, subject TEXT, until REAL NOT NULL, ends REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS oldest ON sessions (subject IS NULL, ends);
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY, subject TEXT, until REAL, ends REAL, is_anonymous AS (subject IS NULL) STORED);
+CREATE INDEX IF NOT EXISTS oldest ON sessions (is_anonymous, ends);
 CREATE TABLE IF NOT EXISTS logins (
     session TEXT REFERENCES sessions ON UPDATE CASCADE ON DELETE CASCADE, flow TEXT, login TEXT, PRIMARY KEY (session, flow));
 CREATE TABLE IF NOT EXISTS accounts (
@@ -162,8 +163,8 @@ def renew_session(subject=None, until=0):
     session.sid, session.row, session.max_age = fresh, digest(fresh), int(kept[0]["ends"] - g.now)
     # Those of users apart: the start of a login takes no credentials, and must sign no user out. It needs
     # a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every login under way.
-    sql("""DELETE FROM sessions WHERE (subject IS NULL) = ?1 AND ends <= ?2 OR id IN (
-               SELECT id FROM sessions WHERE (subject IS NULL) = ?1 ORDER BY ends DESC LIMIT -1 OFFSET ?3)""",
+    sql("""DELETE FROM sessions WHERE is_anonymous = ?1 AND ends <= ?2 OR rowid IN (
+               SELECT rowid FROM sessions WHERE is_anonymous = ?1 ORDER BY ends DESC LIMIT -1 OFFSET ?3)""",
         subject is None, g.now, MAX_SESSIONS)
 
 def keep_login(flow, login):

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 /// The instances that get the next requests, in turn.
 type Turns = Arc<Mutex<VecDeque<usize>>>;
@@ -17,7 +17,7 @@ pub(crate) struct Balancer {
     /// The port at which it listens.
     pub(crate) port: u16,
     turns: Turns,
-    server: JoinHandle<()>,
+    _server: JoinSet<()>,
 }
 
 impl Balancer {
@@ -26,25 +26,23 @@ impl Balancer {
     /// # Errors
     ///
     /// If it cannot listen.
-    pub(crate) async fn start(host: &str, ports: [u16; 2]) -> io::Result<Self> {
-        let listener = TcpListener::bind((host, 0)).await?;
+    pub(crate) async fn start(host: &str, ports: [u16; 2]) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("no balancer can be started: {error}");
+        let listener = TcpListener::bind((host, 0)).await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
         let turns = Turns::default();
+        let mut server = JoinSet::new();
+        server.spawn(serve(listener, host.to_owned(), ports, turns.clone()));
         Ok(Self {
-            port: listener.local_addr()?.port(),
-            turns: turns.clone(),
-            server: tokio::spawn(serve(listener, host.to_owned(), ports, turns)),
+            port,
+            turns,
+            _server: server,
         })
     }
 
     /// Gives the next requests to these instances in turn.
     pub(crate) fn give_to(&self, instances: &[usize]) {
         *self.turns.lock().unwrap_or_else(PoisonError::into_inner) = instances.to_vec().into();
-    }
-}
-
-impl Drop for Balancer {
-    fn drop(&mut self) {
-        self.server.abort();
     }
 }
 

@@ -96,13 +96,12 @@ impl ExaminationPlan {
         if let Some(step) = &self.hints.sign_out {
             add("--sign-out", &step.setting());
         }
-        if let Some(share) = &self.share {
-            for (name, value) in &share.env {
-                add("--share", &format!("{name}={value}"));
-            }
-            if !share.command.is_empty() {
-                add("--share-command", &share.command.join(" "));
-            }
+        for (name, value) in self.share.iter().flat_map(|it| &it.env) {
+            add("--share", &format!("{name}={value}"));
+        }
+        let stores = self.share.iter().map(|it| it.command.join(" "));
+        for command in stores.filter(|it| !it.is_empty()) {
+            add("--share-command", &command);
         }
         for log in &self.log {
             add("--log", &log.display().to_string());

@@ -72,13 +72,17 @@ impl SharedState {
 }
 
 /// Two ports on which nothing listens.
+///
+/// # Errors
+///
+/// If there are none.
 pub(crate) fn free_ports() -> Result<[u16; 2], String> {
-    let ports = || {
-        let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        let both = [bind()?, bind()?];
-        Ok([both[0].local_addr()?.port(), both[1].local_addr()?.port()])
+    let ports = || -> io::Result<_> {
+        let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let [one, other] = listeners.map(|it| it?.local_addr());
+        Ok([one?.port(), other?.port()])
     };
-    ports().map_err(|error: io::Error| format!("no port is free: {error}"))
+    ports().map_err(|error| format!("no port is free: {error}"))
 }
 
 #[cfg(test)]

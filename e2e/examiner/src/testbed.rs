@@ -88,8 +88,7 @@ impl Testbed {
     pub(crate) async fn replicas(&self, app: &App) -> Result<Self, String> {
         let ports = free_ports()?;
         let (host, _) = host_and_port(&self.start);
-        let balancer = Balancer::start(host, ports).await;
-        let balancer = balancer.map_err(|error| format!("no balancer can be started: {error}"))?;
+        let balancer = Balancer::start(host, ports).await?;
         let plan = self.plan_at(app, balancer.port)?;
         Self::launch_at(plan, &ports, Some(balancer)).await
     }
@@ -141,10 +140,8 @@ impl Testbed {
         let mut instances = Vec::new();
         // One after the other, as a deployment starts them: the first may set up the store.
         for port in ports {
-            let mut environment = shared.environment.clone();
-            environment.extend(settings_of_app(
-                &control, &addresses, &project, &start, *port,
-            ));
+            let own = settings_of_app(&control, &addresses, &project, &start, *port);
+            let environment = [shared.environment.clone(), own].concat();
             let mut process = AppProcess::start(&plan.command, environment)?;
             process.listens_at(host_and_port(&start).0, *port).await?;
             instances.push((*port, Mutex::new(process)));

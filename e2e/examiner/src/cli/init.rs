@@ -75,13 +75,13 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     if let Some(step) = &plan.hints.sign_out {
         let _ = writeln!(text, "sign_out = {}", quoted(&step.setting()));
     }
-    for (name, value) in plan.share.iter().flat_map(|share| &share.env) {
-        let _ = writeln!(text, "share.env.{name} = {}", quoted(value));
-    }
     let _ = match &plan.share {
         Some(share) => writeln!(text, "share.command = {}", list(&share.command)),
         None => writeln!(text, "{SHARE_HINT}"),
     };
+    for (name, value) in plan.share.iter().flat_map(|share| &share.env) {
+        let _ = writeln!(text, "share.env.{name} = {}", quoted(value));
+    }
     if !plan.log.is_empty() {
         let logs: Vec<_> = plan.log.iter().map(|it| it.display().to_string()).collect();
         let _ = writeln!(text, "log      = {}", list(&logs));

@@ -21,12 +21,10 @@ use crate::setting;
 
 /// The way in which the instances of every consumer share their sessions.
 pub(crate) fn share() -> Share {
-    let database = ("SESSIONS_DB", "{folder}/sessions.sqlite");
+    let database = ["SESSIONS_DB", "{folder}/sessions.sqlite"].map(str::to_owned);
     Share {
-        env: [database]
-            .map(|(name, it)| (name.to_owned(), it.to_owned()))
-            .into(),
-        command: Vec::new(),
+        env: [database.into()].into(),
+        ..Share::default()
     }
 }
 
