@@ -191,6 +191,15 @@ impl Program {
         Err(NotListening::Late)
     }
 
+    /// Waits until nothing listens at `port` of this machine, for `limit` at most: what a program
+    /// has started may outlive it for a moment.
+    pub async fn is_silent_at(host: &str, port: u16, limit: Duration) {
+        let watch = Stopwatch::start();
+        while watch.elapsed() < limit && TcpStream::connect((host, port)).await.is_ok() {
+            pause(LOOK_EVERY).await;
+        }
+    }
+
     /// Its exit status, if it has ended.
     ///
     /// # Errors

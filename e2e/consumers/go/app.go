@@ -175,9 +175,13 @@ func (r *request) saveNote(note string) {
 }
 
 func (r *request) page(status int, problem string) {
+	r.write(status, problem, r.user())
+}
+
+func (r *request) write(status int, problem string, user *account) {
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.w.WriteHeader(status)
-	must(pages.Execute(r.w, map[string]any{"User": r.user(), "Problem": problem, "IsPending": problem == problems["pending"].text}))
+	must(pages.Execute(r.w, map[string]any{"User": user, "Problem": problem, "IsPending": problem == problems["pending"].text}))
 }
 
 func (r *request) redirect(address string) {
@@ -208,7 +212,7 @@ func (r *request) showProblem(thrown any) {
 		r.redirect("/problem/" + string(name))
 	} else if thrown != nil {
 		log.Printf("A request ended by a %T", thrown) // its own text may quote a secret
-		r.page(http.StatusInternalServerError, "500 Internal Server Error")
+		r.write(http.StatusInternalServerError, "500 Internal Server Error", nil)
 	}
 }
 
@@ -242,8 +246,9 @@ func serve(w http.ResponseWriter, incoming *http.Request) {
 	setHeaders(w.Header())
 	calls, cancel := context.WithTimeout(incoming.Context(), callLimit)
 	defer cancel()
-	r := open(w, incoming, calls)
+	r := &request{w: w, Request: incoming, calls: calls}
 	defer func() { r.showProblem(recover()) }()
+	r.open()
 	if r.isRefused() {
 		return
 	}

@@ -86,13 +86,12 @@ type request struct {
 	number int64
 }
 
-func open(w http.ResponseWriter, r *http.Request, calls context.Context) *request {
-	opened := &request{w: w, Request: r, calls: calls, now: float64(time.Now().UnixMilli()) / 1000}
+func (r *request) open() {
+	r.now = float64(time.Now().UnixMilli()) / 1000
 	if clock != "" {
-		answer, _, err := send(calls, "GET", clock, nil, "")
-		if now, isNumber := answer["now"].(float64); err == nil && isNumber {
-			opened.now = now
-		}
+		answer, _, err := send(r.calls, "GET", clock, nil, "")
+		must(err)
+		r.now = answer["now"].(float64)
 	}
 	// Cookies() leaves names as they are. Of two with one name, one was planted, and neither is taken.
 	var ids []string
@@ -102,10 +101,8 @@ func open(w http.ResponseWriter, r *http.Request, calls context.Context) *reques
 		}
 	}
 	if len(ids) == 1 {
-		query("SELECT id, number FROM sessions WHERE id = ? AND ends > ?", []any{ids[0], opened.now},
-			&opened.id, &opened.number)
+		query("SELECT id, number FROM sessions WHERE id = ? AND ends > ?", []any{ids[0], r.now}, &r.id, &r.number)
 	}
-	return opened
 }
 
 // [renew_session] It gives the browser a new id, at the start of a login and at its end. The old one,

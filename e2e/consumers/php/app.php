@@ -182,7 +182,7 @@ function serve(string $method, string $path): never
         redirect('/problem/' . $problem->getMessage());
     } catch (Throwable $error) {
         error_log('A request ended by a ' . $error::class); // its own text may quote a secret
-        show(500, '500 Internal Server Error');
+        show(500, '500 Internal Server Error', []);
     }
 }
 

@@ -21,11 +21,11 @@ function h(mixed $text): string
 }
 // [/]
 
-function show(int $status, ?string $problem = null): never
+function show(int $status, ?string $problem = null, ?array $account = null): never
 {
+    $account ??= account();
     http_response_code($status);
     header('Content-Type: text/html; charset=utf-8');
-    $account = account();
     $profile = json_decode($account['profile'] ?? '{}', true);
     ?>
 <!doctype html>

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent::http::Reach;
+use agent::program::Program;
 use reqwest::Client;
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
@@ -391,6 +392,8 @@ impl Launched {
         let mut process = process.lock().await;
         let (host, _) = host_and_port(&self.plan.start);
         let watch = Stopwatch::start();
+        process.stop();
+        Program::is_silent_at(host, port, RESTART_TIMEOUT).await;
         loop {
             process.restart().map_err(Stop::not_testable)?;
             let listens = process.listens_at(host, *port).await;
