@@ -54,7 +54,7 @@ func query(statement string, values []any, into ...any) bool {
 	return err == nil
 }
 
-// [login] A login under way: `secret` is its key or its verifier.
+// [take] A login under way: `secret` is its key or its verifier.
 type login struct {
 	flow, state, secret, provider string
 	looks                         int

@@ -127,7 +127,7 @@ function sign_out(): never
     redirect('/');
 }
 
-// [page]
+// [account]
 function account(): ?array
 {
     return row('SELECT accounts.number, profile, sign_ins, note FROM sessions JOIN accounts USING (subject)

@@ -14,7 +14,7 @@ const PROBLEMS = [
     '/problem/lost' => [400, 'The sign-in service did not answer as it should. You were not signed in. Please start again.'],
 ];
 
-// [escape]
+// [page]
 function h(mixed $text): string
 {
     return htmlspecialchars((string) $text, ENT_QUOTES | ENT_SUBSTITUTE);

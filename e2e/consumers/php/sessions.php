@@ -31,7 +31,7 @@ function row(string $statement, mixed ...$values): ?array
     return $prepared->fetchAll()[0] ?? null;
 }
 
-// [login] Gives each login to one request, of all that ask at once, in every process.
+// [take] Gives each login to one request, of all that ask at once, in every process.
 function take_login(string $flow, string $state): ?array
 {
     $login = row('DELETE FROM logins WHERE session = ? AND flow = ? AND state = ?

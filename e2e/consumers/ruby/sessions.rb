@@ -24,7 +24,7 @@ module Sessions
   # Executes a statement to its end, and returns its first row.
   def row(statement, *values) = LOCK.synchronize { DB.execute(statement, values).first }
 
-  # [login] Gives each login to one request, of all that ask at once, in every process.
+  # [take] Gives each login to one request, of all that ask at once, in every process.
   def take_login(flow, state)
     login = row("DELETE FROM logins WHERE session = ? AND flow = ? AND state = ?
                  RETURNING secret, provider, looks, ends", @number, flow, digest(state))
