@@ -47,6 +47,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
+    // [sign_in]
     /// Creates the account of the user who signed in, or brings it up to date.
     pub(crate) fn record_sign_in(&self, profile: Profile, now_ms: i64) {
         let mut accounts = self.lock();
@@ -65,6 +66,7 @@ impl Accounts {
         account.sign_ins = account.sign_ins.saturating_add(1);
         account.last_seen_ms = now_ms;
     }
+    // [/]
 
     /// The account of `subject`.
     pub(crate) fn find(&self, subject: &Subject) -> Option<Account> {

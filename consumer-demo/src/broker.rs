@@ -96,6 +96,7 @@ impl Broker {
         self.check_origin(answer.authorization_url)
     }
 
+    // [call]
     /// `POST /v1/login/result`: the result of the login under `session_key`.
     ///
     /// A terminal result is returned **once**: this is the only copy.
@@ -116,6 +117,7 @@ impl Broker {
         }
         Ok(result)
     }
+    // [/]
 
     /// `POST /v1/token`: exchanges the handoff code for an access token, **once**.
     pub(crate) async fn redeem(
@@ -173,6 +175,7 @@ impl Broker {
         answer(request.timeout(self.config.best_effort_timeout)).await
     }
 
+    // [check_start]
     /// Refuses an authorization URL of any origin but the configured one: then even a
     /// broker that was tampered with can't send our users elsewhere.
     fn check_origin(&self, url: AuthorizationUrl) -> CallResult<AuthorizationUrl> {
@@ -184,6 +187,7 @@ impl Broker {
             ))
         }
     }
+    // [/]
 
     fn post(&self, path: &str) -> RequestBuilder {
         self.http.post(self.address(path))
@@ -204,6 +208,7 @@ fn authorities(config: &Config) -> Result<Vec<Certificate>, StartError> {
     certificates.ok_or(StartError::BrokerCa)
 }
 
+// [call]
 /// Sends `request`, and reads the answer's body as a `T`.
 async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> CallResult<T> {
     let response = send(request).await?;
@@ -217,6 +222,7 @@ async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> CallResult<T> {
         .map_err(|_| CallError::Ambiguous("the answer is none of the specification's"))
 }
 
+// [check_profile]
 /// Refuses a profile without a subject: all users of such would share one account.
 fn check_subject(profile: &Profile) -> CallResult<()> {
     if profile.subject.as_str().is_empty() {
@@ -224,6 +230,7 @@ fn check_subject(profile: &Profile) -> CallResult<()> {
     }
     Ok(())
 }
+// [/]
 
 /// Whether the answer says of itself that it is JSON, with or without parameters.
 fn is_json(response: &Response) -> bool {
@@ -234,6 +241,7 @@ fn is_json(response: &Response) -> bool {
     media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
 }
 
+// [send]
 /// Sends `request` once, and returns a response only if its status is 2xx.
 async fn send(request: RequestBuilder) -> CallResult<Response> {
     let response = request
@@ -272,6 +280,7 @@ async fn read(mut response: Response) -> CallResult<Vec<u8>> {
     }
     Ok(body)
 }
+// [/]
 
 /// The error for a request whose connection failed. Taken by value and dropped: the
 /// library's own text names the address.
@@ -311,6 +320,7 @@ impl BearerToken {
     }
 }
 
+// [check_token]
 impl TryFrom<String> for BearerToken {
     type Error = &'static str;
 
@@ -325,3 +335,4 @@ impl TryFrom<String> for BearerToken {
         }
     }
 }
+// [/]

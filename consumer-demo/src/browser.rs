@@ -193,6 +193,7 @@ impl Browser<'_> {
             .add(self.cookie(self.session_cookie_name().into(), id.expose(), max_age));
     }
 
+    // [cookie]
     /// A cookie of this application. Every attribute is written out; a framework's
     /// defaults are not a decision.
     fn cookie(&self, name: String, value: &str, max_age_seconds: i64) -> Cookie<'static> {
@@ -214,6 +215,7 @@ impl Browser<'_> {
             .max_age(time::Duration::seconds(max_age_seconds))
             .build()
     }
+    // [/]
 
     fn session_cookie_name(&self) -> &'static str {
         if self.is_secure() {

@@ -52,6 +52,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes![start, callback, callback_head]
 }
 
+// [start]
 /// Starts a login.
 ///
 /// By POST, from a form of ours: a GET could be triggered by any page's `<img>`.
@@ -88,6 +89,7 @@ async fn start(
     Ok(SeeOther::to(authorization_url.expose().to_owned()))
 }
 
+// [callback]
 /// Finishes a login: the browser is back, so its result is read.
 ///
 /// Parameters, fragments and bodies are not looked at: the flow has none, so
@@ -226,6 +228,7 @@ async fn read(app: &App, browser: &Browser<'_>, session: SessionRef, login: Take
     browser.with(session, |session| session.forget_login(number));
     outcome
 }
+// [/]
 
 impl Outcome {
     /// This outcome, unless it is that nothing is under way.

@@ -29,6 +29,7 @@ impl<'r> SentCookies<'r> {
         Self(request.headers())
     }
 
+    // [session]
     /// The value of the cookie called exactly `name`, if the browser sent one. Of
     /// two with the same name, one was planted, and nothing says which: then there
     /// is none.
@@ -48,6 +49,7 @@ impl<'r> SentCookies<'r> {
             .flat_map(|line| line.split(';'))
             .filter_map(|pair| pair.trim_matches([' ', '\t']).split_once('='))
     }
+    // [/]
 }
 
 /// The value of a cookie: 256 random bits. A client that sends it is taken for the

@@ -27,6 +27,7 @@ use crate::app::App;
 /// read the other: such a form is refused.
 pub(crate) struct SameOriginPost(());
 
+// [guard]
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for SameOriginPost {
     type Error = ();
@@ -49,6 +50,7 @@ impl<'r> FromRequest<'r> for SameOriginPost {
         }
     }
 }
+// [/]
 
 impl Sentinel for SameOriginPost {
     fn abort(rocket: &Rocket<rocket::Ignite>) -> bool {
@@ -67,6 +69,7 @@ impl Sentinel for SameOriginPost {
 /// such a POST. It is answered 405, as a POST is. A visit has no `Content-Type`.
 pub(crate) struct Visit(());
 
+// [guard]
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for Visit {
     type Error = ();
@@ -85,6 +88,7 @@ impl<'r> FromRequest<'r> for Visit {
         }
     }
 }
+// [/]
 
 /// The `<provider>` of a path: `google` or `github`; anything else is a 404.
 #[derive(Clone, Copy)]

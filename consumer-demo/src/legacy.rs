@@ -41,6 +41,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes![start, callback, callback_head]
 }
 
+// [start_legacy]
 /// Starts a login. By POST, for the same reason as in the clean flow.
 #[post("/legacy/login/<provider>")]
 fn start(
@@ -89,6 +90,7 @@ fn authorize_url(app: &App, provider: Provider, transaction: &Transaction) -> Ur
     url
 }
 
+// [callback_legacy]
 /// Finishes a login: the browser is back with `code` and `state`, or `error` and
 /// `state`.
 #[get("/legacy/callback")]
@@ -146,6 +148,7 @@ async fn callback(
     // The token stays in the session, so that signing out can revoke it.
     site::sign_in(app, &browser, session, profile, Via::Legacy(token)).await
 }
+// [/]
 
 /// Answers HEAD without consuming anything, as in the clean flow.
 #[head("/legacy/callback")]

@@ -164,11 +164,13 @@ impl ProfilePage {
         date_and_time(self.account.last_seen_ms)
     }
 
+    // [page]
     /// The picture, if it comes over HTTPS.
     fn avatar(&self) -> Option<&str> {
         let url = self.account.profile.avatar_url.as_deref()?;
         url.starts_with("https://").then_some(url)
     }
+    // [/]
 }
 
 /// A time as a user reads it: `2026-11-21 08:05 UTC`.
@@ -190,6 +192,7 @@ pub(crate) struct StatusPage {
     base_url: String,
 }
 
+// [error_page]
 /// Answers every request that was refused before a handler ran.
 #[catch(default)]
 pub(crate) fn catcher(status: Status, request: &Request<'_>) -> (Status, StatusPage) {
@@ -230,3 +233,4 @@ pub(crate) fn catcher(status: Status, request: &Request<'_>) -> (Status, StatusP
     };
     (status, page)
 }
+// [/]

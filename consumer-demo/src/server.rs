@@ -67,6 +67,7 @@ fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
         .register("/", catchers![pages::catcher])
 }
 
+// [headers]
 /// The headers of every answer.
 fn headers() -> AdHoc {
     AdHoc::on_response("Headers", |_, response| {
@@ -97,6 +98,7 @@ fn headers() -> AdHoc {
         })
     })
 }
+// [/]
 
 /// One line per request: its method, the *name* of its route and the status.
 /// Never the address, which may contain a code; never a header or a body.

@@ -189,6 +189,7 @@ impl Session {
             .expect("one was evicted if all were used")
     }
 
+    // [take]
     /// Takes the newest login before `before` among those that this browser started.
     /// `binding` returns its binding by the cookie that it sent for a slot.
     ///
@@ -220,6 +221,7 @@ impl Session {
             },
         })
     }
+    // [/]
 
     /// Puts back the key of a login that is still pending: nothing was consumed.
     pub(crate) fn put_back(&mut self, number: LoginNumber, key: SessionKey) {
@@ -245,6 +247,7 @@ impl Session {
         self.live_until(until_ms + EXPLAINED_MS);
     }
 
+    // [take]
     /// Takes out the transaction that `state` belongs to. It is gone afterwards,
     /// however the rest of the callback ends. One that was started by a browser that
     /// looks different stays.
@@ -261,6 +264,7 @@ impl Session {
         })?;
         self.transactions.remove(position)
     }
+    // [/]
 }
 
 /// The signed-in user.

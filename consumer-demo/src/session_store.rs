@@ -88,6 +88,7 @@ impl SessionStore {
         Some(table.change(key, change).0)
     }
 
+    // [renew_session]
     /// Changes the session with the id `id`, or a new one if there is none. Returns
     /// the cookie that the browser must hold from now on.
     pub(crate) fn find_or_open_with<R>(
@@ -105,6 +106,7 @@ impl SessionStore {
         let (changed, until_ms) = table.change(key, change);
         (changed, SessionCookie { id, until_ms })
     }
+    // [/]
 
     /// Reads or changes a session atomically. Returns `None` when it has ended.
     pub(crate) fn with<R>(
@@ -118,6 +120,7 @@ impl SessionStore {
         Some(table.change(key, change).0)
     }
 
+    // [renew_session]
     /// Like [`with`](Self::with), for a change that signs a user in: it renews the
     /// session's id. The old id is dead at once; the rest of the session stays.
     pub(crate) fn sign_in_with<R>(
@@ -136,6 +139,7 @@ impl SessionStore {
         let id = table.renew_id(key);
         Some((changed, SessionCookie { id, until_ms }))
     }
+    // [/]
 
     /// Ends a session and returns it.
     pub(crate) fn end(&self, key: SessionRef) -> Option<Session> {

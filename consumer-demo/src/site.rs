@@ -65,6 +65,7 @@ fn keep_note(
     }
 }
 
+// [sign_in]
 /// Signs a user in at the end of either flow. From here on only a session of
 /// *our own* counts, and nothing that the broker knows of the user.
 pub(crate) async fn sign_in(
@@ -87,6 +88,7 @@ pub(crate) async fn sign_in(
     Ok(SeeOther::page("/profile"))
 }
 
+// [sign_out]
 /// Signs the user out.
 #[post("/sign-out")]
 async fn sign_out(_ours: SameOriginPost, browser: Browser<'_>, app: &State<Arc<App>>) -> SeeOther {
@@ -108,3 +110,4 @@ async fn revoke(app: &App, via: &Via) {
         Via::Clean => {}
     }
 }
+// [/]

@@ -125,6 +125,7 @@ impl<'r> Responder<'r, 'static> for ProblemPage {
     }
 }
 
+// [error_page]
 impl From<CallError> for Problem {
     fn from(error: CallError) -> Self {
         match error {
@@ -133,6 +134,7 @@ impl From<CallError> for Problem {
         }
     }
 }
+// [/]
 
 impl Problem {
     /// Whether nothing has failed: the user may wait, or did the right thing.

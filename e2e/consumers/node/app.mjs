@@ -40,7 +40,9 @@ app.enable('strict routing').enable('case sensitive routing')
 
 // Sessions: on the server, by the random id in the cookie.
 
+// [cookie]
 const COOKIE = IS_SECURE ? '__Host-express_session' : 'express_session' // this app's: cookies know no ports
+// [/]
 const store = new session.MemoryStore()
 const accounts = new Map() // by subject
 // By session id, the oldest first: { clean, legacy, ends }, what may be used once. It is not in
@@ -49,9 +51,12 @@ const accounts = new Map() // by subject
 // out. It needs a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every
 // login under way.
 const [anonymous, users] = [new Map(), new Map()]
+// [take]
 const loginsOf = (req) => anonymous.get(req.sessionID) ?? users.get(req.sessionID)
+// [/]
 
 app.use(async (req, res, next) => {
+  // [headers]
   res.set({
     // No `form-action`: browsers apply it to the redirects after a form, up to the provider. No
     // `no-referrer`: the broker checks that a login begins on a page of ours.
@@ -60,6 +65,7 @@ app.use(async (req, res, next) => {
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
   })
+  // [guard]
   // Any page can send a form here, but a browser says from where.
   const { origin = HERE, 'sec-fetch-site': site = 'same-origin', 'sec-purpose': purpose = '' } = req.headers
   const isOurs = origin === HERE && ['same-origin', 'none'].includes(site)
@@ -67,11 +73,13 @@ app.use(async (req, res, next) => {
   // HEAD and a prefetch read nothing.
   if (req.path.endsWith('/callback') && req.method === 'HEAD') return res.end()
   if (req.path.endsWith('/callback') && purpose.includes('prefetch')) return res.status(503).end()
+  // [session]
   // Byte for byte, whatever a parser makes of similar names. Of two with one name, one was
   // planted, and neither is taken.
   const cookies = (req.headers.cookie ?? '').split(';').map((it) => it.replace(/^ +/, ''))
   const ours = cookies.filter((it) => it.startsWith(`${COOKIE}=`))
   req.headers.cookie = ours.length === 1 ? ours[0] : ''
+  // [/]
   req.headers['x-forwarded-proto'] = IS_SECURE ? 'https' : 'http' // a Secure cookie needs https, of the proxy too
   req.signal = AbortSignal.timeout(CALL_SECONDS * 1000)
   const clock = CLOCK && (await send('GET', CLOCK, req.signal).catch(() => null))
@@ -84,6 +92,7 @@ app.use(session({
 }))
 app.use(express.urlencoded({ extended: false, limit: '16kb' }))
 
+// [renew_session]
 /**
  * Gives the browser a new session id, at the start of a login and at its end. The old one, which an
  * attacker may have planted, is dead at once: while the user is away, and afterwards.
@@ -103,6 +112,7 @@ async function renewSession(req, login, user) {
     store.destroy(id)
   }
 }
+// [/]
 
 const forget = (id) => anonymous.delete(id) || users.delete(id)
 
@@ -110,6 +120,7 @@ const account = (req) => (req.now < req.session?.until ? accounts.get(req.sessio
 
 // The clean flow: the callback carries nothing; the result is read with a key that stays here.
 
+// [start]
 app.post(/^\/login\/(google|github)$/, async (req, res) => {
   const [provider, key] = [req.params[0], secret()] // a fresh key for each login
   const fields = { session_key: key, provider, redirect_uri: `${HERE}/callback` }
@@ -119,6 +130,7 @@ app.post(/^\/login\/(google|github)$/, async (req, res) => {
   res.redirect(303, url)
 })
 
+// [callback]
 app.get('/callback', async (req, res) => {
   const kept = loginsOf(req)
   const login = kept?.clean
@@ -135,9 +147,11 @@ app.get('/callback', async (req, res) => {
   kept.clean ??= { ...login, looks: login.looks - 1 }
   throw new Problem('pending')
 })
+// [/]
 
 // The legacy flow: state and code come back through the browser, the verifier stays here.
 
+// [start_legacy]
 app.post(/^\/legacy\/login\/(google|github)$/, async (req, res) => {
   const [provider, state, verifier] = [req.params[0], secret(), secret()]
   await renewSession(req, { legacy: { state, verifier, provider, ends: req.now + LOGIN_SECONDS } })
@@ -149,6 +163,7 @@ app.post(/^\/legacy\/login\/(google|github)$/, async (req, res) => {
   res.redirect(303, url.href)
 })
 
+// [callback_legacy]
 // Ends in a redirect, always: no page has the code in its address.
 app.get('/legacy/callback', async (req, res) => {
   const query = new URL(req.originalUrl, HERE).searchParams
@@ -168,10 +183,12 @@ app.get('/legacy/callback', async (req, res) => {
     call(req, 'POST', `${BROKER}/v1/revoke`, undefined, token).catch(() => {}))
   await signIn(req, res, profile, login.provider)
 })
+// [/]
 
 const digest = (text) => createHash('sha256').update(text).digest()
 const isEqual = (one, other) => timingSafeEqual(digest(one), digest(other)) // in constant time
 
+// [sign_in]
 async function signIn(req, res, profile, provider) {
   checkProfile(profile, provider)
   require(loginsOf(req), 'nothing') // else signed out in another tab meanwhile
@@ -181,6 +198,7 @@ async function signIn(req, res, profile, provider) {
   await renewSession(req, {}, { subject: profile.subject, until: req.now + SESSION_SECONDS })
   res.redirect(303, '/')
 }
+// [/]
 
 // Pages
 
@@ -194,18 +212,22 @@ app.post('/note', (req, res) => {
   if (account(req)) account(req).note = String(req.body?.note ?? '').slice(0, 1000)
   res.redirect(303, '/')
 })
+// [sign_out]
 app.post('/logout', async (req, res) => {
   forget(req.sessionID)
   await promisify(req.session.destroy).call(req.session) // on the server: a copy of the cookie is worth nothing
   res.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax', secure: IS_SECURE }).redirect(303, '/')
 })
+// [/]
 app.use((req, res) => res.status(404).send(page(account(req), '404 Not Found')))
+// [error_page]
 app.use((error, req, res, next) => {
   if (error instanceof Problem) return res.redirect(303, `/problem/${error.message}`)
   if (!error.status) console.error(`A request ended by a ${error.name}`)
   const problem = error.status ? 'This request is not valid.' : 'Something went wrong.'
   res.status(error.status ?? 500).send(page(null, problem))
 })
+// [/]
 
 createServer(app).listen(PORT, '127.0.0.1')
 createServer(app).listen(PORT, '::1').on('error', () => {}) // `localhost` may mean either

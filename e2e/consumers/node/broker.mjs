@@ -9,6 +9,7 @@ export function require(isSo, problem = 'lost') {
   if (!isSo) throw new Problem(problem)
 }
 
+// [call]
 /**
  * The JSON of a successful answer. The problem is `refused`, or `lost` when it is unknown what
  * the broker did: then nothing is sent again, and the user starts again.
@@ -26,6 +27,7 @@ export async function call(req, method, url, body, token) {
   return json
 }
 
+// [check_start]
 /** Its address is of the broker's origin, without query, fragment or credentials: users are sent nowhere else. */
 export function checkStart({ authorization_url: url, expires_in }, broker) {
   require(typeof url === 'string' && url.startsWith(`${broker}/`))
@@ -33,12 +35,14 @@ export function checkStart({ authorization_url: url, expires_in }, broker) {
   return url
 }
 
+// [check_token]
 export function checkToken({ access_token: token, token_type, expires_in, scope }) {
   require(typeof token === 'string' && /^[\w-]+_[\w-]{43}$/.test(token))
   require(token_type === 'Bearer' && expires_in === 900 && scope === 'profile')
   return token
 }
 
+// [check_profile]
 /** Names and addresses may be null, but are there; the rest is never null. */
 export function checkProfile(profile, provider) {
   require(profile?.provider === provider && typeof profile.emailVerified === 'boolean')
@@ -47,6 +51,7 @@ export function checkProfile(profile, provider) {
   require([name, username, email, avatarUrl].every((it) => it === null || typeof it === 'string'))
 }
 
+// [send]
 export async function send(method, url, signal, headers, body) {
   const response = await fetch(url, {
     method,
@@ -66,3 +71,4 @@ export async function send(method, url, signal, headers, body) {
   require(/^application\/json *(;|$)/i.test(response.headers.get('content-type')))
   return { status: response.status, json: JSON.parse(Buffer.concat(pieces)) }
 }
+// [/]

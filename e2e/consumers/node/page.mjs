@@ -49,6 +49,7 @@ const details = ({ profile, number, signIns, note }) => html`
 
 const button = (action, label) => html`<form method="post" action="${action}"><button>${label}</button></form>`
 
+// [page]
 /** Text that is HTML already; every other value is escaped. */
 class Html extends String {}
 
@@ -57,3 +58,4 @@ function html(pieces, ...values) {
   const filled = values.map((it) => (it instanceof Html ? it : escape(it)))
   return new Html(String.raw({ raw: pieces }, ...filled))
 }
+// [/]

@@ -34,6 +34,7 @@ app.config["MAX_CONTENT_LENGTH"] = 16 * 1024
 
 # The clean flow: the callback carries nothing; the result is read with a key that stays here.
 
+# [start]
 @app.post("/login/<any(google, github):provider>")
 def start_clean(provider):
     key = secrets.token_urlsafe(32)  # fresh for each login
@@ -44,6 +45,7 @@ def start_clean(provider):
     keep_login("clean", {"key": key, "provider": provider, "looks": LOOKS, "ends": g.now + LOGIN_SECONDS})
     return redirect(address, 303)
 
+# [callback]
 @app.get("/callback")
 def finish_clean():
     login = take_login("clean")  # one of twenty callbacks gets it, at whichever instance
@@ -61,9 +63,11 @@ def finish_clean():
             keep_login("clean", login | {"looks": login["looks"] - 1})
             raise Problem("pending")
     raise Problem("lost")
+# [/]
 
 # The legacy flow: state and code come back through the browser, the verifier stays here.
 
+# [start_legacy]
 @app.post("/legacy/login/<any(google, github):provider>")
 def start_legacy(provider):
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -74,6 +78,7 @@ def start_legacy(provider):
              "state": state, "code_challenge": challenge, "code_challenge_method": "S256"}
     return redirect(f"{BROKER}/authorize?{urlencode(query)}", 303)
 
+# [callback_legacy]
 @app.get("/legacy/callback")
 def finish_legacy():  # by a redirect, always: no page has the code in its address
     state, code, error = (request.args.getlist(name) for name in ("state", "code", "error"))
@@ -94,6 +99,7 @@ def finish_legacy():  # by a redirect, always: no page has the code in its addre
             call("POST", BROKER + "/v1/revoke", token=token)
     return sign_in(profile, login["provider"])
 
+# [sign_in]
 def sign_in(profile, provider):
     check_profile(profile, provider)
     renew_session(profile["subject"], g.now + SESSION_SECONDS)
@@ -101,6 +107,7 @@ def sign_in(profile, provider):
     sql("""INSERT INTO accounts (subject, profile) VALUES (?, ?)
            ON CONFLICT DO UPDATE SET profile = excluded.profile, sign_ins = sign_ins + 1""", profile["subject"], json.dumps(profile))
     return redirect("/", 303)
+# [/]
 
 # Sessions: all on the server, by the random id in the cookie.
 
@@ -120,7 +127,9 @@ CREATE TABLE IF NOT EXISTS accounts (
 DB = sqlite3.connect(os.environ.get("SESSIONS_DB") or ":memory:", timeout=5, isolation_level=None, check_same_thread=False)
 DB.executescript(TABLES)
 DB.row_factory, LOCK, IS_SECURE = sqlite3.Row, threading.Lock(), HERE.startswith("https:")
+# [cookie]
 COOKIE = "__Host-flask_session" if IS_SECURE else "flask_session"  # this app's: cookies know no ports
+# [/]
 
 def digest(sid):  # what the table has of an id, so that its readers cannot take a session over
     return hashlib.sha256(sid.encode()).hexdigest()
@@ -132,6 +141,7 @@ def sql(statement, *values):
 class Session(dict, SessionMixin):
     sid = row = max_age = None  # with a max_age, the answer sets the cookie
 
+# [session]
 class Sessions(SessionInterface):
     def open_session(self, app, request):
         g.deadline, g.now = time.monotonic() + CALL_SECONDS, time.time()
@@ -146,12 +156,15 @@ class Sessions(SessionInterface):
             opened.row = digest(ids[0])  # never one that a browser made up
         return opened
 
+    # [cookie]
     def save_session(self, app, session, response):
         if session.max_age is not None:  # Lax: a Strict cookie does not come back from a provider
             response.set_cookie(COOKIE, session.sid, session.max_age, secure=IS_SECURE, httponly=True, samesite="Lax")
+    # [/]
 
 app.session_interface = Sessions()
 
+# [renew_session]
 def renew_session(subject=None, until=0):
     """Gives the browser a new id, at the start of a login and at its end. The old one, which an
     attacker may have planted, is dead at once: while the user is away, and afterwards."""
@@ -167,6 +180,7 @@ def renew_session(subject=None, until=0):
                SELECT rowid FROM sessions WHERE is_anonymous = ?1 ORDER BY ends DESC LIMIT -1 OFFSET ?3)""",
         subject is None, g.now, MAX_SESSIONS)
 
+# [take]
 def keep_login(flow, login):
     sql("INSERT OR REPLACE INTO logins SELECT id, ?, ? FROM sessions WHERE id = ?", flow, json.dumps(login), session.row)
 
@@ -177,6 +191,7 @@ def find_login(flow):
 def take_login(flow):
     taken = sql("DELETE FROM logins WHERE session = ? AND flow = ? RETURNING login", session.row, flow)
     return json.loads(taken[0]["login"]) if taken else None
+# [/]
 
 def account():
     found = sql("SELECT accounts.* FROM sessions JOIN accounts USING (subject) WHERE id = ? AND until > ?", session.row, g.now)
@@ -196,12 +211,14 @@ def save_note():
         sql("UPDATE accounts SET note = ? WHERE number = ?", request.form.get("note", "")[:1000], found["number"])
     return redirect("/", 303)
 
+# [sign_out]
 @app.post("/logout")
 def sign_out():
     sql("DELETE FROM sessions WHERE id = ?", session.row)  # on the server: a copy of the cookie is worth nothing
     session.sid, session.max_age = "", 0
     return redirect("/", 303)
 
+# [guard]
 @app.before_request
 def check_request():
     # Any page can send a form here, but a browser says from where. HEAD and a prefetch read nothing.
@@ -212,6 +229,7 @@ def check_request():
     if request.path.endswith("/callback") and (is_prefetch or request.method == "HEAD"):
         return "", 503 if is_prefetch else 200
 
+# [headers]
 @app.after_request
 def add_headers(response):
     # No `form-action`: browsers apply it to the redirects after a form, up to the provider. No
@@ -221,6 +239,7 @@ def add_headers(response):
     response.headers |= {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
     return response
 
+# [error_page]
 @app.errorhandler(Exception)
 def error_page(error):
     if isinstance(error, Problem):
@@ -231,6 +250,7 @@ def error_page(error):
     response = error.get_response()
     response.set_data(render_template("page.html", account=account(), problem=response.status))
     return response
+# [/]
 
 if __name__ == "__main__":
     listeners = [socket.create_server(("127.0.0.1", PORT))]

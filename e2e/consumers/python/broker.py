@@ -19,6 +19,7 @@ def require(is_so, problem="lost"):
         raise Problem(problem)
 
 
+# [call]
 def call(method, address, body=None, token=None):
     """The JSON of a successful answer. The problem is "refused", or "lost" when it is unknown
     what the broker did: then nothing is sent again, and the user starts again."""
@@ -36,6 +37,7 @@ def call(method, address, body=None, token=None):
     return answer
 
 
+# [check_start]
 def check_start(answer, broker):
     """Its address is of the broker's origin, without query, fragment or credentials: users are
     sent nowhere else."""
@@ -45,6 +47,7 @@ def check_start(answer, broker):
     return address
 
 
+# [check_token]
 def check_token(answer):
     token = str(answer.get("access_token"))
     require(re.fullmatch(r"[A-Za-z0-9_-]+_[A-Za-z0-9_-]{43}", token))
@@ -52,6 +55,7 @@ def check_token(answer):
     return token
 
 
+# [check_profile]
 def check_profile(profile, provider):
     """Names and addresses may be null, but are there; the rest is never null."""
     require(isinstance(profile, dict) and profile.get("provider") == provider)
@@ -60,6 +64,7 @@ def check_profile(profile, provider):
     require(isinstance(profile.get("emailVerified"), bool))
 
 
+# [send]
 async def send(method, address, body=None, headers=()):
     # One limit for everything, from connecting to the last byte of a server that drips. No
     # redirect is followed (httpx's default): it would carry the secrets on.
@@ -74,3 +79,4 @@ async def send(method, address, body=None, headers=()):
             require(len(content) <= MAX_ANSWER_BYTES)
         require(answer.headers.get("Content-Type", "").partition(";")[0].lower() == "application/json")
         return answer.status_code, json.loads(content)
+# [/]
