@@ -19,6 +19,7 @@ import (
 // must sign no user out: the sessions of users are counted apart. It needs a rate limit by address, too,
 // at your proxy: else 10,000 starts in seconds end every login under way.
 const schema = `
+PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS sessions (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
 	subject TEXT, until REAL NOT NULL DEFAULT 0, ends REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS logins (session INTEGER REFERENCES sessions ON DELETE CASCADE, flow TEXT, state TEXT,
@@ -29,10 +30,15 @@ CREATE INDEX IF NOT EXISTS by_end ON sessions (subject IS NULL, ends);`
 
 var db = func() *sql.DB {
 	syscall.Umask(0o077) // the file is for no other user of this machine
-	options := "?_busy_timeout=5000&_foreign_keys=on&_journal_mode=WAL&_synchronous=NORMAL"
+	options := "?_busy_timeout=5000&_foreign_keys=on&_synchronous=NORMAL"
 	db, err := sql.Open("sqlite3", "file:"+database+options)
 	must(err)
-	_, err = db.Exec(schema)
+	for tries := 0; tries < 100; tries++ {
+		if _, err = db.Exec(schema); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond) // another process makes the file: SQLite does not wait for that
+	}
 	must(err)
 	return db
 }()

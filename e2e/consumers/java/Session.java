@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 
 /** The session of a request, and the login under way in it, in tables that several processes may share. */
 final class Session {
@@ -27,12 +28,17 @@ final class Session {
     private static final Connection DB = connect();
 
     private static Connection connect() {
-        try {
-            var db = DriverManager.getConnection("jdbc:sqlite:" + Settings.DATABASE);
-            db.createStatement().executeUpdate(SCHEMA);
-            return db;
-        } catch (SQLException error) {
-            throw new IllegalStateException(error);
+        for (int tries = 100; ; tries--) {
+            try {
+                var db = DriverManager.getConnection("jdbc:sqlite:" + Settings.DATABASE);
+                db.createStatement().executeUpdate(SCHEMA);
+                return db;
+            } catch (SQLException error) { // another process makes the file: SQLite does not wait for that
+                if (tries == 0) {
+                    throw new IllegalStateException(error);
+                }
+                LockSupport.parkNanos(20_000_000);
+            }
         }
     }
 
@@ -142,7 +148,7 @@ final class Session {
         }
     }
 
-    // [account] The key is the subject and nothing else: e-mail addresses change hands.
+    // [sign_in] The key is the subject and nothing else: e-mail addresses change hands.
     Cookie signIn(String subject, String profile) throws Exception {
         var cookie = new Cookie(secret(), now + Settings.SESSION_SECONDS);
         // A new id again: an attacker may know the old one. If it is gone, the user has signed out meanwhile.

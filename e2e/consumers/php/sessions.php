@@ -21,7 +21,14 @@ function row(string $statement, mixed ...$values): ?array
     if (!$db) {
         umask(0077); // the file is for no other user of this machine
         $db = new PDO('sqlite:' . DATABASE, options: [PDO::ATTR_TIMEOUT => 5, PDO::ATTR_DEFAULT_FETCH_MODE => PDO::FETCH_ASSOC]);
-        $db->exec(SCHEMA);
+        for ($tries = 100; ; $tries--) {
+            try {
+                $db->exec(SCHEMA);
+                break;
+            } catch (PDOException $error) { // another process makes the file: SQLite does not wait for that
+                $tries ? usleep(20_000) : throw $error;
+            }
+        }
     }
     $prepared = $db->prepare($statement);
     foreach ($values as $index => $value) {

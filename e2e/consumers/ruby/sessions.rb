@@ -19,7 +19,12 @@ module Sessions
   CREATE INDEX IF NOT EXISTS by_end ON sessions (subject IS NULL, ends);"
   File.umask(0o077) # the file is for no other user of this machine
   DB, LOCK = SQLite3::Database.new(DATABASE), Mutex.new
-  DB.execute_batch(SCHEMA)
+  begin
+    DB.execute_batch(SCHEMA)
+  rescue SQLite3::BusyException # another process makes the file: SQLite does not wait for that
+    sleep 0.02
+    retry
+  end
 
   # Executes a statement to its end, and returns its first row.
   def row(statement, *values) = LOCK.synchronize { DB.execute(statement, values).first }
