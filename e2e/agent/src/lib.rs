@@ -9,6 +9,7 @@
 //! | [`http`] | one bounded request at a time, sent once |
 //! | [`program`] | a program that is started, awaited and ended |
 //! | [`malformed`] | the corpus of malformed requests |
+//! | [`source_tree`] | the part of a folder that people edit, and its digest |
 //! | [`tree`] | a copy of a tree of sources, with some of them changed |
 //! | [`random`] | random values, and digests such as the PKCE challenge |
 //! | [`secrets`] | the search for secrets, in every spelling |
@@ -32,6 +33,7 @@ pub mod malformed;
 pub mod program;
 pub mod random;
 pub mod secrets;
+pub mod source_tree;
 pub mod time;
 pub mod tree;
 pub mod url;

@@ -48,14 +48,13 @@ impl AppProcess {
     /// # Errors
     ///
     /// If the program cannot be started.
-    pub(crate) fn another<'s>(
-        &self,
-        settings: impl Iterator<Item = &'s (&'s str, &'s str)>,
-    ) -> Result<Self, String> {
-        let mut environment = self.environment.clone();
+    pub(crate) fn another(&self, settings: &[(&str, &str)]) -> Result<Self, String> {
+        let settings = settings
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
         // Of two with one name the later counts.
-        environment.extend(settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Self::start(&self.command, environment)
+        let environment = self.environment.iter().cloned().chain(settings);
+        Self::start(&self.command, environment.collect())
     }
 
     /// Ends the app and starts another, whose output follows.

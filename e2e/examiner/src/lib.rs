@@ -22,7 +22,6 @@
 //! | `foreign_site` | a site of the attacker's |
 //! | `calls` | the broker's side |
 //! | `search` | the search for secrets |
-//! | `source_tree` | the files of an app that people edit, and their digest |
 //!
 //! # Limits
 //!
@@ -50,7 +49,6 @@ mod chromium_user;
 mod foreign_site;
 mod learn;
 mod search;
-mod source_tree;
 mod testbed;
 mod trial;
 mod user;

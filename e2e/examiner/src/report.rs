@@ -23,7 +23,7 @@ use crate::trial::IDLE;
 use crate::verdict::Verdict;
 
 pub use compare::{Comparison, OlderReport};
-pub use origin::{Examined, Kit, Origin};
+pub use origin::Origin;
 
 /// Everything that an examination found.
 #[derive(Debug, Clone)]
@@ -261,7 +261,7 @@ impl Report {
             [] => !self.results.is_empty(),
             unknown => Grade::of(unknown).is_good(),
         };
-        let is_worse = self.compared.as_ref().is_some_and(Comparison::is_worse);
+        let is_worse = self.compared.as_ref().is_some_and(|it| it.is_worse);
         is_good && !is_worse && self.unexpected_passes().is_empty()
     }
 

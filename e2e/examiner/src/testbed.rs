@@ -276,13 +276,14 @@ impl Testbed {
         let mut plan = launched.plan.clone();
         let _ = plan.start.set_port(Some(port));
         let start = plan.start.clone();
+        let (here, number) = (origin(&start), port.to_string());
         let own = [
             ("SIGNIN_BASE_URL", broker),
-            ("CONSUMER_BASE_URL", &origin(&start)),
-            ("PORT", &port.to_string()),
+            ("CONSUMER_BASE_URL", &here),
+            ("PORT", &number),
         ];
         let (_, first) = &launched.instances[0];
-        let another = first.lock().await.another(own.iter().chain(more));
+        let another = first.lock().await.another(&[&own, more].concat());
         let mut process = another.map_err(Stop::not_tested)?;
         let listens = process.listens_at(host_and_port(&start).0, port).await;
         listens.map_err(Stop::not_tested)?;

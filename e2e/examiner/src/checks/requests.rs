@@ -41,12 +41,9 @@ pub(super) async fn requests_valid(trial: &Trial<'_>) -> Outcome {
         let exchange = trial.testbed.control.exchange(&call.request_id).await?;
         wrong.extend(wrong_in(&call, &exchange["request"]));
     }
-    let wrong: Vec<_> = wrong.into_iter().collect();
+    let wrong = Vec::from_iter(wrong).join("; ");
     require(wrong.is_empty(), || {
-        format!(
-            "the app sends requests that are not valid: {}",
-            wrong.join("; ")
-        )
+        format!("the app sends requests that are not valid: {wrong}")
     })
 }
 
@@ -63,6 +60,9 @@ fn wrong_in(call: &Call, request: &Value) -> Option<String> {
         named.filter_map(|it| it[1].as_str()).collect()
     };
     let (types, accepted) = (values("content-type"), values("accept").join(","));
+    let accepts_json = ["application/json", "application/*", "*/*"]
+        .iter()
+        .any(|it| accepted.to_ascii_lowercase().contains(it));
     let start = request["start"].as_str().unwrap_or_default();
     let wrong = if start.contains('?') {
         "has a query".to_owned()
@@ -72,7 +72,7 @@ fn wrong_in(call: &Call, request: &Value) -> Option<String> {
         "has an Authorization header beside the credentials in its body".to_owned()
     } else if takes_body && !matches!(types[..], [one] if is_json(one)) {
         format!("has the Content-Type {}", types.join(", "))
-    } else if !accepted.is_empty() && !accepts_json(&accepted) {
+    } else if !accepted.is_empty() && !accepts_json {
         format!("accepts {accepted} and no JSON")
     } else {
         return refusal(call);
@@ -97,71 +97,30 @@ fn is_json(content_type: &str) -> bool {
     parts.next() == Some("application/json") && parts.all(is_utf8)
 }
 
-fn accepts_json(accepted: &str) -> bool {
-    let accepted = accepted.to_ascii_lowercase();
-    let ranges = ["application/json", "application/*", "*/*"];
-    ranges.iter().any(|range| accepted.contains(range))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::calls::operation::PROVIDERS;
-
-    #[track_caller]
-    fn check(operation: &str, request: &Value, expected: Option<&str>) {
-        let call = Call {
-            operation: operation.to_owned(),
-            status: Some(200),
-            ..Call::default()
-        };
-        let found = wrong_in(&call, request);
-        let expected = expected.map(|it| format!("{operation} {it}"));
-        assert_eq!(found, expected, "{request}");
-    }
 
     #[test]
-    fn a_request_has_the_body_the_media_type_and_the_address_of_the_specification() {
-        let with = |header: &str, value: &str| json!({ "start": "POST /v1/token", "body": "{}", "headers": [[header, value]] });
-        let json_of = |media_type: &str| with("content-type", media_type);
-        for good in ["application/json", "Application/JSON; Charset=\"UTF-8\""] {
-            check(TOKEN, &json_of(good), None);
-        }
-        let latin = "application/json; charset=iso-8859-1";
-        let says = format!("has the Content-Type {latin}");
-        check(SESSION, &json_of(latin), Some(&says));
-        let basic = with("authorization", "Basic x");
-        let says = "has an Authorization header beside the credentials in its body";
-        check(RESULT, &basic, Some(says));
-        check(REVOKE, &with("accept", "*/*"), Some("has a body"));
-        check(
-            PROFILE,
-            &json!({ "start": "GET /v1/profile?a=b" }),
-            Some("has a query"),
-        );
-        let html = json!({ "start": "GET /v1/profile", "headers": [["accept", "text/html"]] });
-        check(PROFILE, &html, Some("accepts text/html and no JSON"));
-        check(
-            PROVIDERS,
-            &json!({ "start": "GET /api/providers?a=b" }),
-            None,
-        );
-    }
-
-    #[test]
-    fn a_refusal_counts_if_the_form_of_the_request_is_its_reason() {
-        let refused = |rule: &str, status| {
+    fn a_refusal_counts_for_the_form_of_a_request_and_not_for_its_time() {
+        for (rule, status, counts) in [
+            ("bearer.shape", 401, true),
+            ("result.once", 400, false),
+            ("client.rate_limit", 429, false),
+        ] {
             let (rule, status) = (Some(rule.to_owned()), Some(status));
-            let call = Call {
+            let refused = Call {
                 rule,
                 status,
                 ..Call::default()
             };
-            refusal(&call).is_some()
-        };
-        assert!(refused("bearer.shape", 401) && refused("body.unknown_field", 400));
-        assert!(!refused("result.once", 400) && !refused("client.rate_limit", 429));
+            assert_eq!(refusal(&refused).is_some(), counts, "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn json_is_in_utf_8_by_any_spelling() {
+        assert!(is_json("Application/JSON; Charset=\"UTF-8\""));
+        assert!(!is_json("application/json; charset=iso-8859-1") && !is_json("text/json"));
     }
 }

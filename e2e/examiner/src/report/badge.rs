@@ -10,7 +10,6 @@ use crate::result::Grade;
 struct Badge<'a> {
     grade: &'static str,
     catalogue: &'a str,
-    title: String,
     /// White on it has a contrast of more than 4.5.
     colour: &'static str,
 }
@@ -18,11 +17,9 @@ struct Badge<'a> {
 impl Report {
     /// The badge, as SVG.
     pub fn badge(&self) -> String {
-        let (grade, catalogue) = (self.grade.as_str(), &self.origin.catalogue);
         let badge = Badge {
-            grade,
-            catalogue,
-            title: format!("Sign-in examined by the catalogue {catalogue}: grade {grade}"),
+            grade: self.grade.as_str(),
+            catalogue: &self.origin.catalogue,
             colour: match self.grade {
                 Grade::APlus | Grade::A => "#1a6b34",
                 Grade::B => "#875200",

@@ -3,15 +3,13 @@
 //! that shows tests.
 
 use askama::Template;
-use serde::Serialize;
+use serde_json::json;
 use stack::sequence_diagram;
 
 use super::fix::{Language, OTHER_SPELLINGS};
-use super::{AsvsCoverage, Comparison, Origin, Report, run};
-use crate::catalogue::{Fix, Severity, shared_names};
-use crate::learn::PreflightStep;
+use super::{AsvsCoverage, Report, run};
+use crate::catalogue::shared_names;
 use crate::result::{CheckResult, Grade};
-use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
 
 #[derive(Template)]
@@ -164,80 +162,44 @@ fn longest_run(text: &str) -> usize {
     runs.max().unwrap_or_default()
 }
 
-#[derive(Serialize)]
-struct JsonReport<'a> {
-    schema: u8,
-    target: &'a str,
-    flow: &'a str,
-    grade: Grade,
-    #[serde(flatten)]
-    origin: &'a Origin,
-    not_looked_at: NotLookedAt<'a>,
-    checks: Vec<JsonCheck<'a>>,
-    preflight: &'a [PreflightStep],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compared: Option<&'a Comparison>,
-}
-
-/// What a report says nothing of.
-#[derive(Serialize)]
-struct NotLookedAt<'a> {
-    /// The checks that were not tested.
-    checks: Vec<&'a str>,
-    /// The requirements of ASVS that cannot be seen from outside.
-    asvs: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct JsonCheck<'a> {
-    id: &'a str,
-    title: &'a str,
-    since: &'a str,
-    severity: Severity,
-    verdict: Verdict,
-    expected: &'a str,
-    actual: &'a str,
-    consequence: String,
-    fix: &'a Fix,
-    law: &'a [String],
-    evidence: &'a [TranscriptLine],
-    repeat: String,
-}
-
 impl Report {
     /// The report as JSON, with a newline at its end.
     pub fn json(&self) -> String {
-        let checks = self.results.iter().map(|result| JsonCheck {
-            id: &result.check.id,
-            title: &result.check.title,
-            since: &result.check.since,
-            severity: result.check.severity,
-            verdict: result.verdict,
-            expected: &result.check.expected,
-            actual: &result.actual,
-            consequence: result.consequence(),
-            fix: &result.check.fix,
-            law: &result.check.law,
-            evidence: &result.evidence,
-            repeat: self.repeat(&result.check.id),
+        let checks = self.results.iter().map(|result| {
+            let check = result.check;
+            json!({
+                "id": check.id,
+                "title": check.title,
+                "since": check.since,
+                "severity": check.severity,
+                "verdict": result.verdict,
+                "expected": check.expected,
+                "actual": result.actual,
+                "consequence": result.consequence(),
+                "fix": check.fix,
+                "law": check.law,
+                "evidence": result.evidence,
+                "repeat": self.repeat(&check.id),
+            })
         });
         let untested = self.with(Verdict::NotTested).into_iter();
-        let report = JsonReport {
-            schema: 1,
-            target: &self.target,
-            flow: self.flow,
-            grade: self.grade,
-            origin: &self.origin,
-            not_looked_at: NotLookedAt {
-                checks: untested.map(|it| it.check.id.as_str()).collect(),
-                asvs: self.asvs().unseen,
-            },
-            checks: checks.collect(),
-            preflight: &self.preflight,
-            compared: self.compared.as_ref(),
-        };
-        serde_json::to_string_pretty(&report)
-            .map_or_else(|error| error.to_string(), |text| text + "\n")
+        let untested: Vec<_> = untested.map(|it| &it.check.id).collect();
+        let origin = &self.origin;
+        let (files, sha256) = origin.files.clone().unzip();
+        let report = json!({
+            "schema": 1,
+            "target": self.target,
+            "flow": self.flow,
+            "grade": self.grade,
+            "kit": { "version": origin.version, "commit": origin.commit },
+            "catalogue": origin.catalogue,
+            "examined": { "what": origin.examined, "files": files, "sha256": sha256 },
+            "at": origin.at,
+            "not_looked_at": { "checks": untested, "asvs": self.asvs().unseen },
+            "checks": checks.collect::<Vec<_>>(),
+            "preflight": self.preflight,
+        });
+        format!("{report:#}\n")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reports of made-up results, in every format: `snapshots` has two of them whole.
 
-use super::{Examined, Kit, OlderReport, Origin, Report};
+use super::{OlderReport, Origin, Report};
 use crate::app::Flow;
 use crate::catalogue::{self, Check, Effect, Severity};
 use crate::learn::PreflightStep;
@@ -51,16 +51,11 @@ fn report(results: Vec<CheckResult>) -> Report {
 
 fn origin() -> Origin {
     Origin {
-        kit: Kit {
-            version: "0.1.0",
-            commit: Some("55c539b1a2b3"),
-        },
+        version: "0.1.0",
+        commit: Some("55c539b1a2b3"),
         catalogue: catalogue::newest_version().to_owned(),
-        examined: Examined {
-            what: "an app that the examiner started".to_owned(),
-            files: Some(12),
-            sha256: Some("4f".repeat(32)),
-        },
+        examined: "an app that the examiner started",
+        files: Some((12, "4f".repeat(32))),
         at: "2026-11-27T18:05:00Z".to_owned(),
     }
 }

@@ -43,7 +43,7 @@ impl Report {
         self.write_end(text)?;
         self.write_fix(text)?;
         match &self.compared {
-            Some(compared) => write!(text, "\n{}", compared.text(self)),
+            Some(compared) => write!(text, "\n{}", compared.text),
             None => Ok(()),
         }
     }

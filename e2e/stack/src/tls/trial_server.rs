@@ -23,7 +23,7 @@ use crate::accept::Accepting;
 const FIRST_BYTES: usize = 16 * 1024;
 
 /// The time in which a client that was made to call has tried to connect.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
+const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// The certificate of a server that is called by the name `localhost`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
