@@ -85,16 +85,14 @@ pub enum Effect {
     Attack,
 }
 
-/// The change that mends a failure, in three languages.
+/// The change that mends a failure.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fix {
-    /// Flask.
-    pub python: String,
-    /// Express.
-    pub javascript: String,
-    /// Rocket.
-    pub rust: String,
+    /// The change in words.
+    pub change: String,
+    /// The regions of the reference consumers that show it done.
+    pub code: Vec<String>,
 }
 
 impl Severity {
@@ -133,20 +131,9 @@ pub struct AsvsRequirement {
     pub seen: bool,
 }
 
-/// A name that the fixes share.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SharedName {
-    /// The name, as Python spells it: `call_broker`.
-    pub name: String,
-    /// Its meaning in a few words.
-    pub meaning: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Catalogue {
-    name: Vec<SharedName>,
     check: Vec<Check>,
 }
 
@@ -211,11 +198,6 @@ pub(crate) fn limit_of(id: &str) -> Duration {
 fn time_of(id: &str, key: &str, member: fn(&Check) -> Option<u64>) -> Duration {
     let time = check(id).and_then(member);
     Duration::from_millis(time.unwrap_or_else(|| panic!("{id} has no {key} in checks.toml")))
-}
-
-/// The names that the fixes share, which are excerpts of one application.
-pub fn shared_names() -> &'static [SharedName] {
-    &CATALOGUE.name
 }
 
 /// The requirements of ASVS that apply to consumers.

@@ -1,93 +1,191 @@
-//! A developer's answer to a finding: the fix of its check, in the language of the app and
-//! with the names that fixes share, and the command that repeats it, for a shell and without
-//! secrets.
+//! A developer's answer to a finding: the reference consumer in the language of the app, where
+//! it does what the check demands, and the command that repeats the check, for a shell and
+//! without secrets.
 
 use std::path::Path;
 
 use stack::mask::{mask, scrub};
 
 use super::Report;
-use crate::catalogue::{Fix, SharedName, shared_names};
+use crate::catalogue::Fix;
 
-/// The rule for names in the other two languages.
-pub(super) const OTHER_SPELLINGS: &str =
-    "In JavaScript the names are in camel case; in Rust they are those of consumer-demo.";
-
-/// A language of the fixes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    Python,
-    JavaScript,
-    Rust,
+/// A language of the fixes, with the reference consumer in it.
+#[derive(Debug)]
+pub(super) struct Language {
+    /// The name: `JavaScript`.
+    pub(super) name: &'static str,
+    /// The sign that begins a comment.
+    comment: &'static str,
+    /// The programs that start an app in it.
+    programs: &'static [&'static str],
+    /// The extensions of its files.
+    extensions: &'static [&'static str],
+    /// The paths and the texts of the consumer's files.
+    sources: &'static [(&'static str, &'static str)],
 }
 
+macro_rules! sources {
+    ($folder:literal: $($file:literal)+) => {
+        &[$((
+            concat!($folder, $file),
+            include_str!(concat!("../../../../", $folder, $file)),
+        )),+]
+    };
+}
+
+/// Every language; the first is that of an app of which nothing is known.
+pub(super) static LANGUAGES: [Language; 7] = [
+    Language {
+        name: "Python",
+        comment: "#",
+        programs: &["python", "python3", "flask", "gunicorn", "uvicorn", "uv"],
+        extensions: &["py"],
+        sources: sources!("e2e/consumers/python/": "app.py" "broker.py" "templates/page.html"),
+    },
+    Language {
+        name: "JavaScript",
+        comment: "//",
+        programs: &["node", "npm", "npx", "pnpm", "yarn", "bun", "deno"],
+        extensions: &["js", "mjs", "cjs", "ts"],
+        sources: sources!("e2e/consumers/node/": "app.mjs" "broker.mjs" "page.mjs"),
+    },
+    Language {
+        name: "Rust",
+        comment: "//",
+        programs: &["cargo"],
+        extensions: &["rs"],
+        sources: sources!(
+            "consumer-demo/": "src/clean.rs" "src/legacy.rs" "src/site.rs" "src/accounts.rs"
+            "src/browser.rs" "src/session.rs" "src/session_store.rs" "src/cookies.rs" "src/guards.rs"
+            "src/server.rs" "src/pages.rs" "src/pages/problem.rs" "src/broker.rs"
+            "templates/profile.html"
+        ),
+    },
+    Language {
+        name: "Go",
+        comment: "//",
+        programs: &["go"],
+        extensions: &["go"],
+        sources: sources!("e2e/consumers/go/": "app.go" "broker.go" "sessions.go"),
+    },
+    Language {
+        name: "Java",
+        comment: "//",
+        programs: &["java", "mvn", "mvnw", "gradle", "gradlew"],
+        extensions: &["java", "jar"],
+        sources: sources!("e2e/consumers/java/": "App.java" "Broker.java" "Session.java" "Page.java"),
+    },
+    Language {
+        name: "PHP",
+        comment: "//",
+        programs: &["php", "composer", "symfony"],
+        extensions: &["php"],
+        sources: sources!("e2e/consumers/php/": "app.php" "broker.php" "sessions.php" "page.php"),
+    },
+    Language {
+        name: "Ruby",
+        comment: "#",
+        programs: &["ruby", "bundle", "rails", "rackup", "puma"],
+        extensions: &["rb", "ru"],
+        sources: sources!("e2e/consumers/ruby/": "app.rb" "broker.rb" "sessions.rb"),
+    },
+];
+
 impl Language {
-    pub(super) const ALL: [Self; 3] = [Self::Python, Self::JavaScript, Self::Rust];
-
-    /// The language that the command of an app suggests; Python if it suggests none.
-    pub(super) fn of_command(command: &[String]) -> Self {
-        let stem = |word: &String| Some(Path::new(word).file_stem()?.to_str()?.to_owned());
-        let extension = |word: &String| Some(Path::new(word).extension()?.to_str()?.to_owned());
-        let program = command.first().and_then(stem).unwrap_or_default();
-        let extensions: Vec<_> = command.iter().filter_map(extension).collect();
-        let has = |names: &[&str]| extensions.iter().any(|it| names.contains(&it.as_str()));
-        match program.as_str() {
-            "node" | "npm" | "npx" | "pnpm" | "yarn" | "bun" | "deno" => Self::JavaScript,
-            "cargo" => Self::Rust,
-            _ if has(&["js", "mjs", "cjs", "ts"]) => Self::JavaScript,
-            _ if has(&["rs"]) => Self::Rust,
-            _ => Self::Python,
-        }
-    }
-
-    /// The name: `JavaScript`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::JavaScript => "JavaScript",
-            Self::Rust => "Rust",
-        }
+    /// The language that the command of an app suggests; the first if it suggests none.
+    pub(super) fn of_command(command: &[String]) -> &'static Self {
+        let part = |word: &String, part: fn(&Path) -> Option<&std::ffi::OsStr>| {
+            Some(part(Path::new(word))?.to_str()?.to_owned())
+        };
+        let is_program = |word: &&String| *word != "env" && !word.contains('=');
+        let program = command.iter().find(is_program);
+        let program = program.and_then(|word| part(word, Path::file_stem));
+        let program = program.unwrap_or_default();
+        let extensions = command.iter();
+        let extensions: Vec<_> = extensions
+            .filter_map(|word| part(word, Path::extension))
+            .collect();
+        let by_program = |it: &&Self| it.programs.contains(&program.as_str());
+        let by_extension = |it: &&Self| {
+            let mut own = extensions.iter();
+            own.any(|extension| it.extensions.contains(&extension.as_str()))
+        };
+        let found = LANGUAGES.iter().find(by_program);
+        let found = found.or_else(|| LANGUAGES.iter().find(by_extension));
+        found.unwrap_or(&LANGUAGES[0])
     }
 
     /// The name in lower case, for classes and code fences.
-    pub(super) fn tag(self) -> String {
-        self.name().to_lowercase()
+    pub(super) fn tag(&self) -> String {
+        self.name.to_lowercase()
     }
 
-    /// The code of a fix.
-    pub(super) fn code(self, fix: &Fix) -> &str {
-        let code = match self {
-            Self::Python => &fix.python,
-            Self::JavaScript => &fix.javascript,
-            Self::Rust => &fix.rust,
-        };
-        code.trim_matches('\n').trim_end()
+    /// The regions of a fix, behind the names of their files.
+    pub(super) fn code(&self, fix: &Fix) -> String {
+        let mut last = "";
+        let pieces = fix.code.iter().flat_map(|region| self.pieces(region));
+        let pieces = pieces.map(
+            |(file, code)| match std::mem::replace(&mut last, file) == file {
+                true => code,
+                false => format!("{} {file}\n\n{code}", self.comment),
+            },
+        );
+        pieces.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The shared names that this code contains, as it spells them. Rust has the names of
-    /// `consumer-demo`, which explains them itself.
-    pub(super) fn names_in(self, code: &str) -> Vec<(String, &'static SharedName)> {
-        let spelt = |it: &'static SharedName| match self {
-            Self::Python => Some((it.name.clone(), it)),
-            Self::JavaScript => Some((camel_case(&it.name), it)),
-            Self::Rust => None,
-        };
-        let words: Vec<_> = code
-            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .collect();
-        let names = shared_names().iter().filter_map(spelt);
-        names
-            .filter(|(name, _)| words.contains(&name.as_str()))
+    /// The pieces of a region, with the paths of their files.
+    fn pieces(&self, region: &str) -> Vec<(&'static str, String)> {
+        let files = self.sources.iter();
+        let all = files.flat_map(|(file, text)| {
+            let pieces = marked(text).into_iter();
+            pieces.map(move |(name, lines)| (name, *file, lines))
+        });
+        let own = all.filter(|(name, ..)| *name == region);
+        own.map(|(_, file, lines)| (file, left_aligned(&lines)))
             .collect()
     }
 }
 
-/// `call_broker` as `callBroker`; names without an underscore stay.
-fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    words.fold(first, |name, word| name + capital(word).as_str())
+/// The pieces between marks such as `# [start]`, with the names of their regions; `[/]` is what
+/// belongs to none.
+fn marked(text: &str) -> Vec<(&str, Vec<String>)> {
+    let mut pieces: Vec<(&str, Vec<String>)> = Vec::new();
+    for line in text.lines() {
+        let Some((name, says)) = mark(line) else {
+            let open = pieces.last_mut();
+            open.into_iter()
+                .for_each(|(_, lines)| lines.push(line.replace('\t', "    ")));
+            continue;
+        };
+        // What a mark says of its region is a comment of it.
+        let comment = line.replacen(&format!("[{name}] "), "", 1);
+        let comment = (!says.is_empty()).then(|| comment.replace('\t', "    "));
+        pieces.push((name, comment.into_iter().collect()));
+    }
+    pieces
+}
+
+/// The name in a mark, and what it says; none in another line.
+fn mark(line: &str) -> Option<(&str, &str)> {
+    let signs = ["# [", "// [", "{# ["].into_iter();
+    let rest = { signs }.find_map(|sign| line.trim_start().strip_prefix(sign));
+    let (name, says) = rest?.split_once(']')?;
+    let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '/';
+    name.chars()
+        .all(is_name)
+        .then(|| (name, says.trim_end_matches("#}").trim()))
+}
+
+/// The lines without the indent that they share, and without blank ones at both ends.
+fn left_aligned(lines: &[String]) -> String {
+    let written = lines.iter().filter(|it| !it.trim().is_empty());
+    let indents = written.map(|it| it.len() - it.trim_start().len());
+    let indent = indents.min().unwrap_or_default();
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|it| it.get(indent..).unwrap_or_default().trim_end())
+        .collect();
+    lines.join("\n").trim_matches('\n').to_owned()
 }
 
 impl Report {
@@ -139,35 +237,56 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_language(command: &[&str], expected: Language) {
+    fn check_language(command: &[&str], expected: &str) {
         let command: Vec<_> = command.iter().map(|it| (*it).to_owned()).collect();
-        assert_eq!(Language::of_command(&command), expected, "{command:?}");
+        assert_eq!(Language::of_command(&command).name, expected, "{command:?}");
     }
 
     #[test]
     fn the_command_of_the_app_chooses_the_language_of_its_fixes() {
-        check_language(&[], Language::Python);
-        check_language(&["/srv/.venv/bin/python3", "app.py"], Language::Python);
-        check_language(&["/usr/bin/node", "app.js"], Language::JavaScript);
-        check_language(&["npm", "start"], Language::JavaScript);
-        check_language(&["./server.mjs"], Language::JavaScript);
-        check_language(&["cargo", "run"], Language::Rust);
-        check_language(&["env", "ruby", "app.rb"], Language::Python);
+        check_language(&[], "Python");
+        check_language(&["/srv/.venv/bin/python3", "app.py"], "Python");
+        check_language(&["/usr/bin/node", "app.js"], "JavaScript");
+        check_language(&["npm", "start"], "JavaScript");
+        check_language(&["./server.mjs"], "JavaScript");
+        check_language(&["cargo", "run"], "Rust");
+        check_language(&["go", "run", "."], "Go");
+        check_language(&["java", "-jar", "shop.jar"], "Java");
+        check_language(&["env", "WORKERS=8", "php", "-S", "localhost:80"], "PHP");
+        check_language(&["env", "-i", "app.rb"], "Ruby");
+        check_language(&["./shop"], "Python");
     }
 
     #[test]
-    fn a_fix_is_explained_by_the_names_that_it_contains_as_it_spells_them() {
-        let names = |language: Language, code| -> Vec<_> {
-            let names = language.names_in(code).into_iter();
-            names.map(|(name, _)| name).collect()
-        };
-        let python = "known = call_broker(\"/v1/token\")";
-        assert_eq!(names(Language::Python, python), ["call_broker"]);
-        assert_eq!(
-            names(Language::JavaScript, "await callBroker(ORIGIN)"),
-            ["callBroker", "ORIGIN"]
-        );
-        assert!(names(Language::Rust, "let digest = now;").is_empty());
+    fn every_check_has_a_change_and_its_regions_are_in_every_language() {
+        for check in crate::catalogue::checks() {
+            let Fix { change, code } = &check.fix;
+            assert!(change.ends_with('.') && !code.is_empty(), "{}", check.id);
+            for (language, region) in LANGUAGES
+                .iter()
+                .flat_map(|it| code.iter().map(move |r| (it, r)))
+            {
+                let pieces = language.pieces(region);
+                let lines: usize = pieces.iter().map(|(_, it)| it.lines().count()).sum();
+                let fits = (1..=200).contains(&lines);
+                assert!(fits, "{region} in {}: {lines} lines", language.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_region_is_what_stands_between_marks() {
+        let text = "a\n  // [one] Says.\n  b\n\n    c\n  // [/]\n#[test]\n# [two]\n\td\n";
+        let pieces: Vec<_> = marked(text)
+            .into_iter()
+            .map(|(name, lines)| (name, left_aligned(&lines)))
+            .collect();
+        let expected = [
+            ("one", "// Says.\nb\n\n  c"),
+            ("/", "#[test]"),
+            ("two", "d"),
+        ];
+        assert_eq!(pieces, expected.map(|(name, code)| (name, code.to_owned())));
     }
 
     #[test]

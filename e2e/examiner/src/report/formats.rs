@@ -6,9 +6,8 @@ use askama::Template;
 use serde_json::json;
 use stack::sequence_diagram;
 
-use super::fix::{Language, OTHER_SPELLINGS};
+use super::fix::{LANGUAGES, Language};
 use super::{AsvsCoverage, Report, run};
-use crate::catalogue::shared_names;
 use crate::result::{CheckResult, Grade};
 use crate::verdict::Verdict;
 
@@ -18,7 +17,7 @@ struct Html<'a> {
     report: &'a Report,
     /// That of the diagrams, and that of the page.
     styles: [&'static str; 2],
-    language: Language,
+    language: &'static Language,
     findings: Vec<&'a CheckResult>,
     lists: [(&'static str, Vec<&'a CheckResult>); 3],
     asvs: AsvsCoverage,
@@ -93,21 +92,17 @@ struct Markdown<'a> {
     report: &'a Report,
     findings: Vec<&'a CheckResult>,
     asvs: String,
-    /// The app's own language comes first.
-    languages: Vec<Language>,
+    language: &'static Language,
 }
 
 impl Report {
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
-        let own = Language::of_command(&self.command);
-        let mut languages = Language::ALL.to_vec();
-        languages.sort_by_key(|it| *it != own);
         let markdown = Markdown {
             report: self,
             findings: self.findings(),
             asvs: self.asvs().sentence(),
-            languages,
+            language: Language::of_command(&self.command),
         };
         markdown.render().unwrap_or_else(|error| error.to_string())
     }
@@ -165,6 +160,7 @@ fn longest_run(text: &str) -> usize {
 impl Report {
     /// The report as JSON, with a newline at its end.
     pub fn json(&self) -> String {
+        let language = Language::of_command(&self.command);
         let checks = self.results.iter().map(|result| {
             let check = result.check;
             json!({
@@ -176,7 +172,11 @@ impl Report {
                 "expected": check.expected,
                 "actual": result.actual,
                 "consequence": result.consequence(),
-                "fix": check.fix,
+                "fix": {
+                    "change": check.fix.change,
+                    "language": language.name,
+                    "code": language.code(&check.fix),
+                },
                 "law": check.law,
                 "evidence": result.evidence,
                 "repeat": self.repeat(&check.id),

@@ -112,6 +112,23 @@ fn formats(report: &Report) -> [(&'static str, String); 6] {
     ]
 }
 
+/// A report without the lines of the reference consumers, which change with them. The names of
+/// their files stay.
+fn without_sources(report: &str) -> String {
+    let mut is_source = false;
+    let kept = report.lines().filter(|line| {
+        let names_file = [" e2e/consumers/", " consumer-demo/"].iter();
+        let names_file = { names_file }.any(|folder| line.contains(folder));
+        if line.trim_start().starts_with("\"code\": ") {
+            return false;
+        }
+        let ends = line.starts_with("```") || line.starts_with("(In ");
+        is_source = (is_source || names_file) && !ends && !line.contains("</code>");
+        !is_source || names_file
+    });
+    kept.map(|line| line.to_owned() + "\n").collect()
+}
+
 #[test]
 fn every_format_is_as_published_and_a_text_of_the_app_is_never_markup() {
     let reports = [
@@ -124,14 +141,14 @@ fn every_format_is_as_published_and_a_text_of_the_app_is_never_markup() {
             assert_eq!(text.chars().find(is_wrong), None, "{name} {format}");
             // The style of the page says nothing about a report.
             let shown = text.split_once("</style>").map_or(&*text, |(_, it)| it);
-            insta::assert_snapshot!(format!("{name}-{format}"), shown);
+            insta::assert_snapshot!(format!("{name}-{format}"), without_sources(shown));
         }
     }
 }
 
 #[test]
 fn a_page_fetches_nothing_and_has_no_script() {
-    let html = failing().html();
+    let html = without_sources(&failing().html());
     for fetches in ["src=", "<script", "@import", "url("] {
         assert!(!html.contains(fetches), "{fetches}");
     }

@@ -98,20 +98,15 @@ impl Report {
         writeln!(text)?;
         write_item(text, "", &format!("Fix this first: {id}. {title}."))?;
         writeln!(text)?;
+        write_item(text, "", &first.check.fix.change)?;
+        writeln!(text)?;
         let language = Language::of_command(&self.command);
-        let code = language.code(&first.check.fix);
-        for line in code.lines() {
+        for line in language.code(&first.check.fix).lines() {
             writeln!(text, "{}", format!("    {line}").trim_end())?;
         }
+        let language = language.name;
         writeln!(text)?;
-        for (name, shared) in language.names_in(code) {
-            write_item(text, &format!("  {name:<13} "), &shared.meaning)?;
-        }
-        let language = language.name();
-        writeln!(
-            text,
-            "(In {language}; --html and --markdown have it in each language.)"
-        )
+        writeln!(text, "(In {language}; --html has it in each language.)")
     }
 }
 
