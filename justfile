@@ -130,6 +130,11 @@ test-examples: _consumers _programs
 test-examiner: (_need "chromium") _consumers _programs
     {{ suite }} --test law --test command_line
 
+# Run the examiner on the reference consumers in Go, Java, PHP and Ruby, and on each of their faults in every check
+[group('test')]
+test-languages: (_need "chromium" "java" "jdbc" "go" "php" "ruby") _consumers _programs
+    FULL_SIZE=1 ALL_LANGUAGES=1 {{ suite }} --test law -- go_consumer java_consumer php_consumer ruby_consumer
+
 # Run only the real client libraries against the imitated Google and GitHub
 [group('test')]
 test-clients: _client-packages _programs
@@ -420,10 +425,19 @@ _need +WHAT:
             postgres) ls -d /usr/lib/postgresql/*/bin ;;
             java) command -v javac ;;
             systemd) command -v systemd-analyze ;;
+            go) command -v go && ls /usr/share/gocode/src/github.com/mattn/go-sqlite3 ;;
+            jdbc) ls /usr/share/java/sqlite-jdbc.jar ;;
+            php) php -r 'exit(extension_loaded("pdo_sqlite") && extension_loaded("curl") ? 0 : 1);' ;;
+            ruby) ruby -r sqlite3 -r webrick -e '' ;;
             *) command -v "$1" ;;
         esac >/dev/null 2>&1
     }
     if [ "$1" = everything ]; then set -- "${!packages[@]}"; fi
+    # Of the reference consumers that run where their language is installed.
+    packages+=(
+        [go]="golang-go golang-github-mattn-go-sqlite3-dev" [jdbc]=libxerial-sqlite-jdbc-java
+        [php]="php-cli php-curl php-sqlite3" [ruby]="ruby ruby-sqlite3 ruby-webrick"
+    )
     missing=()
     for program in "$@"; do
         # shellcheck disable=SC2206 # several packages

@@ -134,6 +134,8 @@ proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml"
     just check-licences
 proof law "every fault of a consumer, in every check" "$STACK e2e/agent/src e2e/examiner e2e/consumers" passed \
     env FULL_SIZE=1 just test-examiner
+proof languages "consumers in Go, Java, PHP and Ruby, and their faults" "$STACK e2e/agent/src e2e/examiner e2e/consumers" passed \
+    just test-languages
 proof histories-sqlite "races on SQLite, one broker" "$RACES" nothing_wrong \
     just histories "$(size 1000000 500)"
 proof histories-postgres "races on PostgreSQL, two brokers" "$RACES" nothing_wrong \

@@ -1,4 +1,4 @@
-//! Copies of the good consumers, as they are or with a fault.
+//! The good consumers, and copies of them, as they are or with a fault.
 //!
 //! The faulty builds of the demo are one crate of a copy of the workspace, built in the
 //! workspace's own target: with the same features as the tests, so that every dependency is the
@@ -6,18 +6,158 @@
 //! which costs a third of a crate for each.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 
 use agent::tree::{self, Edit, FileTimes};
 use examiner::share::Share;
+use serde::Deserialize;
 use tempfile::TempDir;
 use testkit::server::free_port;
 use url::Url;
 
-use crate::fault::{Consumer, Fault, top};
+use crate::fault::{Fault, top};
 use crate::setting;
+
+/// A good consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Consumer {
+    Python,
+    Node,
+    Rust,
+    Go,
+    Java,
+    Php,
+    Ruby,
+}
+
+/// The means by which a consumer is built and started. In a command, `{top}` is the tree, and
+/// `{folder}` the copy, in which it is built.
+struct Recipe {
+    /// The folder of its sources.
+    sources: &'static str,
+    /// A command that succeeds where its language is installed, and the packages of Debian that
+    /// it needs; none where `just` installs them.
+    needs: Option<(&'static str, &'static str)>,
+    build: &'static str,
+    run: &'static str,
+}
+
+/// What a consumer in Java needs beside its classes.
+macro_rules! sqlite_jdbc {
+    () => {
+        "/usr/share/java/sqlite-jdbc.jar"
+    };
+}
+
+impl Consumer {
+    fn recipe(self) -> Recipe {
+        let (sources, needs, build, run) = match self {
+            Self::Python => (
+                "e2e/consumers/python",
+                None,
+                "",
+                "{top}/target/consumers/python/bin/python {folder}/app.py",
+            ),
+            Self::Node => (
+                "e2e/consumers/node",
+                None,
+                "ln -s {sources}/node_modules .",
+                "node {folder}/app.mjs",
+            ),
+            Self::Rust => ("consumer-demo", None, "", ""),
+            Self::Go => (
+                "e2e/consumers/go",
+                Some((
+                    "go version && ls /usr/share/gocode/src/github.com/mattn/go-sqlite3",
+                    "golang-go golang-github-mattn-go-sqlite3-dev",
+                )),
+                "go build -o app .",
+                "{folder}/app",
+            ),
+            Self::Java => (
+                "e2e/consumers/java",
+                Some((
+                    concat!("javac -version && ls ", sqlite_jdbc!()),
+                    "openjdk-17-jdk-headless libxerial-sqlite-jdbc-java",
+                )),
+                concat!("javac -cp .:", sqlite_jdbc!(), " App.java"),
+                concat!(
+                    "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder} -cp {folder}:",
+                    sqlite_jdbc!(),
+                    " App"
+                ),
+            ),
+            Self::Php => (
+                "e2e/consumers/php",
+                Some((
+                    "php -r 'exit(extension_loaded(\"pdo_sqlite\") && extension_loaded(\"curl\") ? 0 : 1);'",
+                    "php-cli php-curl php-sqlite3",
+                )),
+                "",
+                "php {folder}/app.php",
+            ),
+            Self::Ruby => (
+                "e2e/consumers/ruby",
+                Some((
+                    "ruby -r sqlite3 -r webrick -e ''",
+                    "ruby ruby-sqlite3 ruby-webrick",
+                )),
+                "",
+                "ruby {folder}/app.rb",
+            ),
+        };
+        Recipe {
+            sources,
+            needs,
+            build,
+            run,
+        }
+    }
+
+    /// The folder with its sources.
+    fn sources(self) -> PathBuf {
+        top().join(self.recipe().sources)
+    }
+
+    /// Whether its language is installed; if not, a line says so. With `ALL_LANGUAGES` in the
+    /// environment every one must be.
+    pub(crate) fn is_installed(self) -> bool {
+        let Some((probe, packages)) = self.recipe().needs else {
+            return true;
+        };
+        let probed = shell(probe, &top()).output();
+        let is_installed = probed.is_ok_and(|it| it.status.success());
+        if !is_installed {
+            assert!(
+                setting("ALL_LANGUAGES").is_none(),
+                "{self:?} needs {packages}"
+            );
+            // Not by `eprintln!`, which a test that passes keeps to itself.
+            let line = format!("The consumer in {self:?} is left out: it needs {packages}.\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
+        is_installed
+    }
+
+    /// The least number of its faults.
+    pub(crate) fn least_faults(self) -> usize {
+        self.recipe().needs.map_or(15, |_| 8)
+    }
+}
+
+/// A command of a recipe.
+fn shell(script: &str, folder: &Path) -> Command {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", script])
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    shell
+}
 
 /// The way in which the instances of every consumer share their sessions.
 pub(crate) fn share() -> Share {
@@ -88,21 +228,31 @@ fn copy_tree(from: &Path, to: &Path, edits: &[Edit], times: FileTimes) {
         .unwrap_or_else(|error| panic!("{}: {error}", from.display()));
 }
 
-/// The command of a script with these changes, copied to `folder`. Installed packages are
-/// linked.
+/// The command of a consumer with these changes, copied to `folder` and built there.
 fn interpreted(consumer: Consumer, edits: &[Edit], folder: &Path) -> Vec<String> {
-    let sources = consumer.sources();
+    let (sources, recipe) = (consumer.sources(), consumer.recipe());
     copy_tree(&sources, folder, edits, FileTimes::New);
-    if consumer == Consumer::Python {
-        return vec![
-            program(&top().join("target/consumers/python/bin/python")),
-            program(&folder.join("app.py")),
-        ];
-    }
-    let packages = "node_modules";
-    std::os::unix::fs::symlink(sources.join(packages), folder.join(packages))
-        .expect("a link can be made");
-    vec!["node".to_owned(), program(&folder.join("app.mjs"))]
+    let places = [
+        ("{top}", top()),
+        ("{sources}", sources),
+        ("{folder}", folder.to_owned()),
+    ];
+    let filled = |command: &str| {
+        let fill =
+            |text: String, (name, path): &(&str, PathBuf)| text.replace(name, &program(path));
+        places.iter().fold(command.to_owned(), fill)
+    };
+    let built = shell(&filled(recipe.build), folder).status();
+    assert!(
+        built.expect("there is a shell").success(),
+        "{consumer:?} is not built"
+    );
+    // The default of a database is a temporary file.
+    let run = filled(recipe.run);
+    let words = run.split(' ').map(str::to_owned);
+    std::iter::once(filled("TMPDIR={folder}"))
+        .chain(words)
+        .collect()
 }
 
 fn program(path: &Path) -> String {

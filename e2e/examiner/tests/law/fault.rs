@@ -9,6 +9,7 @@ use agent::tree::Edit;
 use examiner::app::Flow;
 use serde::Deserialize;
 
+use crate::consumer::Consumer;
 use crate::setting;
 
 /// One fault: a change that breaks a good consumer.
@@ -45,18 +46,6 @@ impl Fault {
     }
 }
 
-/// A good consumer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Consumer {
-    /// `e2e/consumers/python`, on Flask.
-    Python,
-    /// `e2e/consumers/node`, on Express.
-    Node,
-    /// `consumer-demo`, on Rocket.
-    Rust,
-}
-
 /// The top of the tree.
 pub(crate) fn top() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -65,17 +54,6 @@ pub(crate) fn top() -> PathBuf {
         .nth(2)
         .expect("the crate is two folders below the top")
         .to_owned()
-}
-
-impl Consumer {
-    /// The folder with its sources.
-    pub(crate) fn sources(self) -> PathBuf {
-        top().join(match self {
-            Self::Python => "e2e/consumers/python",
-            Self::Node => "e2e/consumers/node",
-            Self::Rust => "consumer-demo",
-        })
-    }
 }
 
 #[derive(Deserialize)]
