@@ -2,11 +2,14 @@
 //! person in it. Addresses are paths, because each testbed has the app at an address of its
 //! own; a step is found again on a later page, where a token or a hidden field may differ.
 
+use std::collections::BTreeMap;
+
 use agent::url::path_and_query;
 use serde::Serialize;
 
 use crate::browser::{Clickable, Page, Visit, encode};
 use crate::calls::operation;
+use crate::transcript::TranscriptLine;
 use crate::verdict::Stop;
 
 /// A flow of the specification.
@@ -68,7 +71,12 @@ pub(crate) struct App {
     pub(crate) has_strict_cookie: bool,
     /// The project's secret, to be searched for; `None` if it is not known.
     pub(crate) client_secret: Option<String>,
+    /// The checks that it was seen to fail while its controls were pressed.
+    pub(crate) failed: Failed,
 }
+
+/// Failures by their checks: what happened, and the exchanges.
+pub(crate) type Failed = BTreeMap<&'static str, (String, Vec<TranscriptLine>)>;
 
 impl App {
     /// The flows that the app offers.
@@ -96,6 +104,8 @@ pub(crate) enum Step {
     Target {
         method: String,
         path: String,
+        /// The fields of its form, by which it differs from one with the same target.
+        fields: Vec<(String, String)>,
         /// The field that the button adds.
         field: Option<(String, String)>,
     },
@@ -115,11 +125,13 @@ impl Step {
             Clickable::Link(_) => Self::Target {
                 method: "GET".to_owned(),
                 path: path_and_query(&target),
+                fields: Vec::new(),
                 field: None,
             },
             Clickable::Button(form, index) => Self::Target {
                 method: form.method.to_string(),
                 path: path_and_query(&target),
+                fields: form.fields.clone(),
                 field: form.buttons.get(*index).and_then(|it| it.field.clone()),
             },
         }
@@ -142,11 +154,25 @@ impl Step {
 
     fn without_tokens(&self) -> Self {
         let mut step = self.clone();
-        if let Self::Target { path, field, .. } = &mut step {
+        if let Self::Target {
+            path,
+            fields,
+            field,
+            ..
+        } = &mut step
+        {
             *path = target_without_tokens(path);
-            if let Some((_, value)) = field.as_mut().filter(|(_, value)| is_token(value)) {
-                value.clear();
-            }
+            let values = fields.iter_mut().chain(field).map(|(_, value)| value);
+            values.filter(|it| is_token(it)).for_each(String::clear);
+        }
+        step
+    }
+
+    /// The step without the fields that its form may have with other values.
+    fn without_fields(&self) -> Self {
+        let mut step = self.without_tokens();
+        if let Self::Target { fields, .. } = &mut step {
+            fields.clear();
         }
         step
     }
@@ -160,9 +186,13 @@ impl Step {
             }
             Self::Target { .. } => {
                 let controls = page.controls();
-                let mut found = controls.iter().filter(|it| Self::to(it).is_like(self));
-                let same = controls.iter().find(|it| Self::to(it) == *self);
-                Some(Visit::press(page, same.or_else(|| found.next())?))
+                // Of several, the one that differs least.
+                let parts = [Self::clone, Self::without_tokens, Self::without_fields];
+                let mut found = parts.iter().filter_map(|part| {
+                    let mut controls = controls.iter();
+                    controls.find(|it| part(&Self::to(it)) == part(self))
+                });
+                Some(Visit::press(page, found.next()?))
             }
             Self::Request { method, path, body } => {
                 let target = page.url.join(path).ok()?;
@@ -186,12 +216,13 @@ impl Step {
         let Self::Target {
             method,
             path,
+            fields,
             field,
         } = self
         else {
             return None;
         };
-        let body = field.as_slice().to_vec();
+        let body: Vec<_> = fields.iter().chain(field).cloned().collect();
         let request = Self::Request {
             method: method.clone(),
             path: path.clone(),
@@ -207,14 +238,20 @@ impl Step {
             Self::Target {
                 method,
                 path,
+                fields,
                 field,
             } => {
-                let path = shown_target(path);
-                let added = field.as_ref().map_or_else(String::new, |(name, value)| {
+                let told = fields
+                    .iter()
+                    .filter(|(_, it)| !it.is_empty() && !is_token(it));
+                let told = told.chain(field).map(|(name, value)| {
                     let value = if is_token(value) { "\u{2026}" } else { value };
-                    format!(" with {name}={value}")
+                    format!("{name}={value}")
                 });
-                format!("{method} {path}{added}")
+                let told: Vec<_> = told.collect();
+                let with = if told.is_empty() { "" } else { " with " };
+                let path = shown_target(path);
+                format!("{method} {path}{with}{}", told.join("&"))
             }
             Self::Request { method, path, .. } => {
                 format!("{method} {}", shown_target(path))
@@ -352,6 +389,30 @@ mod tests {
             let query = visit.as_ref().and_then(|it| it.url.query());
             assert_eq!(query, found, "{link}");
         }
+    }
+
+    #[test]
+    fn of_two_forms_with_one_target_the_one_with_the_same_fields_is_taken() {
+        let form = |flow: &str, token: &str| {
+            let field = |name, value| format!("<input type=hidden name={name} value={value}>");
+            format!(
+                "<form>{}{}<button>Go</button></form>",
+                field("flow", flow),
+                field("csrf", token)
+            )
+        };
+        let page_with = |token| html(&[form("clean", token), form("legacy", token)].concat());
+        let page = page_with("a1b2c3d4e5");
+        let [clean, legacy] = [0, 1].map(|index| Step::to(&page.controls()[index]));
+        assert!(!clean.is_like(&legacy));
+        assert_eq!(legacy.describe(), "GET / with flow=legacy");
+        let later = page_with("f6e7d8c9b0");
+        for (step, flow) in [(&clean, "clean"), (&legacy, "legacy")] {
+            let query = step.on_page(&later).unwrap().url.query().map(str::to_owned);
+            assert_eq!(query, Some(format!("flow={flow}&csrf=f6e7d8c9b0")));
+        }
+        // Where its fields have other values, it is still the form with that target.
+        assert!(legacy.on_page(&html(&form("other", "x"))).is_some());
     }
 
     #[test]

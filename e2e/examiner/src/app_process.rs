@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use agent::program::{EndsBy, NotListening, Output, Program, Signal};
 
+use tokio::net::TcpStream;
+
 pub(crate) use agent::program::Printed;
 
 use crate::time::within;
@@ -98,6 +100,17 @@ impl AppProcess {
             };
             format!("{reason}{}", self.last_lines())
         })
+    }
+
+    /// The status and the last words of an app that has ended by itself; `None` while something
+    /// listens.
+    pub(crate) async fn end(&mut self, host: &str, port: u16) -> Option<String> {
+        let status = self.program.status().ok()??;
+        // A command may leave the app behind, in the background.
+        if TcpStream::connect((host, port)).await.is_ok() {
+            return None;
+        }
+        Some(format!("({status}).{}", self.last_lines()))
     }
 
     /// The end of the output, masked.

@@ -77,11 +77,11 @@ pub enum Instrument {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// No attack follows; users or operators suffer.
+    /// No attack follows: users or operators suffer, or a further layer of defence is missing.
     Fault,
-    /// An attack needs a second weakness.
+    /// A stranger gains by it who has a second weakness as well, or does harm without a gain.
     SecondWeakness,
-    /// An attack works.
+    /// A stranger gains by it with nothing but a page, a link or an address of their own.
     Attack,
 }
 

@@ -91,6 +91,7 @@ checks! {
     "tls-verified" => tls::tls_verified,
     "requests-valid" => requests::requests_valid,
     "answer-checked" => answers::answer_checked,
+    "answer-shown-checked" => answers::answer_shown_checked,
     "authorization-url-checked" => answers::authorization_url_checked,
     "late-return" => timing::late_return,
     "state-present" => legacy::state_present,

@@ -30,16 +30,19 @@ pub(crate) enum Led {
 }
 
 /// Finds the control of a step: arguments are its method, its path, its field's name and
-/// value.
+/// value, and the fields of its form. Of several, the one with the same fields is taken.
 const FIND_CONTROL: &str = r#"
-const [method, path, name, value] = arguments;
+const [method, path, name, value, fields] = arguments;
 const isToken = value => value.length >= 8 && /^(?!\/)[\w\-.=+\/~:]*$/.test(value) && /[0-9]/.test(value);
 const target = url => { const it = new URL(url, document.baseURI);
   return it.pathname + '?' + [...it.searchParams].map(([name, value]) => name + '=' + (isToken(value) ? '' : value)).join('&'); };
 const leadsThere = url => target(url) === target(path);
+const hasFields = form => fields.every(([name, value]) => isToken(value)
+  || [...form.querySelectorAll('input, select, textarea')].some(it => it.name === name && it.value === value));
 if (method === 'GET') for (const link of document.querySelectorAll('a[href]'))
   if (leadsThere(link.href)) return link;
-for (const form of document.forms) {
+const forms = [...document.forms];
+for (const form of [...forms.filter(hasFields), ...forms]) {
   if (form.method.toUpperCase() !== method) continue;
   const buttons = [...form.querySelectorAll('button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')];
   for (const button of buttons) {
@@ -82,9 +85,10 @@ impl Trial<'_> {
     /// here.
     pub(crate) async fn chromium(&self, name: &str, first: &str) -> Outcome<ChromiumUser<'_>> {
         let tab = self.testbed.chromium.open().await?;
+        let name = self.transcript.name_of_browser(name);
         Ok(ChromiumUser {
             trial: self,
-            tab: tab.recorded_as(name, &self.transcript, self.testbed.parties()),
+            tab: tab.recorded_as(&name, &self.transcript, self.testbed.parties()),
             person: Person::new(first),
         })
     }
@@ -135,10 +139,12 @@ impl ChromiumUser<'_> {
             Step::Target {
                 method,
                 path,
+                fields,
                 field,
             } => {
                 let (name, value) = field.clone().unzip();
-                let control = vec![json!(method), json!(path), json!(name), json!(value)];
+                let (method, path, fields) = (json!(method), json!(path), json!(fields));
+                let control = vec![method, path, json!(name), json!(value), fields];
                 self.press_found(FIND_CONTROL, control, step).await
             }
             Step::Request { method, path, body } => {

@@ -16,9 +16,11 @@ use crate::chromium::Chromium;
 use crate::learn::{self, PreflightStep};
 use crate::plan::ExaminationPlan;
 use crate::report::{Origin, Report};
+use crate::result::CheckResult;
 use crate::testbed::Testbed;
 use crate::transcript::TranscriptLine;
 use crate::trial::Trial;
+use crate::verdict::Stop;
 
 pub use workers::Progress;
 
@@ -106,6 +108,24 @@ async fn examine_in(
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
+    if let Some((id, says)) = learnt.broken {
+        let results = chosen.into_iter().map(|check| {
+            let stop = match check.id == id {
+                true => Stop::fail(says.clone()),
+                false => Stop::not_testable(format!("no login can be tried: {says}")),
+            };
+            CheckResult::new(check, Err(stop), None, Vec::new())
+        });
+        let (results, good) = (results.collect(), Vec::new());
+        return Ok(Report::new(
+            plan,
+            origin,
+            &app,
+            learnt.preflight,
+            results,
+            good,
+        ));
+    }
     let testbeds = workers::number(plan, learnt.latency);
     let results = workers::run_all(testbeds, testbed, &app, chosen, progress).await;
     let good = good_run(testbed, &app).await;
@@ -136,7 +156,10 @@ pub(crate) async fn preflight(
 ) -> Result<Option<(App, Vec<PreflightStep>)>, String> {
     let look = async |testbed: &Arc<Testbed>| {
         let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
-        Ok((learnt.app, learnt.preflight))
+        match learnt.broken {
+            None => Ok((learnt.app, learnt.preflight)),
+            Some((_, says)) => Err(says),
+        }
     };
     in_first_testbed(plan, interruption, look).await
 }

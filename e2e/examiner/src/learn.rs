@@ -37,6 +37,18 @@ pub(crate) struct Learnt {
     pub(crate) preflight: Vec<PreflightStep>,
     /// The time that the start page took.
     pub(crate) latency: Duration,
+    /// The check that the app fails so that no login ends well, and how.
+    pub(crate) broken: Option<(&'static str, String)>,
+}
+
+impl PreflightStep {
+    /// The step of a finding about what was not tried.
+    const UNTRIED: &str = "untried";
+
+    /// Whether something was not tried, so that the app gets no A+.
+    pub fn is_untried(&self) -> bool {
+        self.step == Self::UNTRIED
+    }
 }
 
 /// An answer after this time is slow.
@@ -56,17 +68,23 @@ pub(crate) async fn learn(
         testbed,
         hints,
         preflight: Vec::new(),
+        app: App::default(),
     };
+    let mark = testbed.mark().await?;
     let (start, latency) = learning.reach_start_page().await?;
-    let ways = learning.find_ways(&start, flow).await?;
-    let mut app = learning.find_app(ways).await?;
-    learning.find_callbacks(&mut app).await?;
-    learning.find_person(&mut app).await?;
-    learning.find_sign_out(&start, &mut app).await?;
+    let broken = match learning.find_everything(&start, flow).await {
+        Ok(()) => None,
+        Err(stop) => match learning.broken(mark, flow).await? {
+            Some(broken) => Some(broken),
+            None if learning.app.ways.is_empty() => return Err(stop),
+            None => return Err(stop + refusals::last(testbed, mark).await?.as_str()),
+        },
+    };
     Ok(Learnt {
-        app,
+        app: learning.app,
         preflight: learning.preflight,
         latency,
+        broken,
     })
 }
 
@@ -76,6 +94,8 @@ struct Learning<'a> {
     hints: &'a Hints,
     /// The steps so far.
     preflight: Vec<PreflightStep>,
+    /// The app as far as it is known.
+    app: App,
 }
 
 impl Learning<'_> {
@@ -105,17 +125,52 @@ impl Learning<'_> {
         Ok((page, latency))
     }
 
+    async fn find_everything(&mut self, start: &Page, flow: Option<Flow>) -> Result<(), String> {
+        let ways = self.find_ways(start, flow).await?;
+        self.find_app(ways).await?;
+        self.find_callbacks().await?;
+        self.find_person().await?;
+        self.find_sign_out(start).await
+    }
+
+    /// The failure of one check for which no login ends well, if it is such.
+    async fn broken(
+        &self,
+        mark: u64,
+        flow: Option<Flow>,
+    ) -> Result<Option<(&'static str, String)>, String> {
+        let calls = self.testbed.calls(mark).await?;
+        let mut rules = calls.iter().filter_map(|call| call.rule.as_deref());
+        if flow != Some(Flow::Legacy) && rules.any(|rule| rule == "session_key.fresh") {
+            let says = "the app sends a session key that the broker has seen before, and no further login begins";
+            return Ok(Some(("key-fresh", says.to_owned())));
+        }
+        if self.app.ways.is_empty() {
+            return Ok(None);
+        }
+        let dropped = signed_in::dropped_cookie(self.testbed, &self.app).await;
+        Ok(dropped.map(|cookie| {
+            let says = format!("browsers drop the cookie {cookie}, and no login ends well");
+            ("cookie-attributes", says)
+        }))
+    }
+
     /// The ways to sign in, by this flow if one is given.
     async fn find_ways(
         &mut self,
         start: &Page,
         flow: Option<Flow>,
     ) -> Result<Vec<FoundWay>, String> {
-        let mut ways = sign_in::find(self.testbed, self.hints, start).await?;
+        let found = sign_in::find(self.testbed, self.hints, start).await?;
+        self.app.failed = found.failed;
+        let mut ways = found.ways;
         if let Some(flow) = flow {
             ways.retain(|found| found.way.flow == flow);
         }
         if ways.is_empty() {
+            if let Some(untried) = found.untried.into_iter().next() {
+                return Err(untried);
+            }
             let name = flow.map_or("", Flow::as_str);
             return Err(format!(
                 "the app does not use the {name} flow: leave out --flow"
@@ -126,11 +181,18 @@ impl Learning<'_> {
             "sign_in",
             &format!("sign-in starts by {}", names.join("; ")),
         );
+        for says in found.untried {
+            self.found(PreflightStep::UNTRIED, &says);
+        }
+        if !found.others.is_empty() {
+            let says = format!("other controls: {}", found.others.join("; "));
+            self.found("controls", &says);
+        }
         Ok(ways)
     }
 
     /// The app as far as its ways and its project tell, before anybody has signed in.
-    async fn find_app(&mut self, ways: Vec<FoundWay>) -> Result<App, String> {
+    async fn find_app(&mut self, ways: Vec<FoundWay>) -> Result<(), String> {
         let project = project_of(self.testbed, &ways).await?;
         // The id of a project is no secret, and may look like one.
         self.preflight.push(PreflightStep {
@@ -138,18 +200,21 @@ impl Learning<'_> {
             says: format!("the app is the project {}", project.client_id),
         });
         self.testbed.counts_only(&project.client_id);
-        Ok(App {
-            ways: ways.into_iter().map(|found| found.way).collect(),
-            whoami: path_and_query(&self.testbed.start),
-            sign_out_page: path_and_query(&self.testbed.start),
-            client_secret: Some(project.client_secret),
-            ..App::default()
-        })
+        self.app.ways = ways.into_iter().map(|found| found.way).collect();
+        self.app.whoami = path_and_query(&self.testbed.start);
+        self.app.sign_out_page = path_and_query(&self.testbed.start);
+        self.app.client_secret = Some(project.client_secret);
+        Ok(())
     }
 
-    async fn find_callbacks(&mut self, app: &mut App) -> Result<(), String> {
-        signed_in::complete_callbacks(self.testbed, app).await?;
-        let callbacks: BTreeSet<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
+    async fn find_callbacks(&mut self) -> Result<(), String> {
+        signed_in::complete_callbacks(self.testbed, &mut self.app).await?;
+        let callbacks: BTreeSet<_> = self
+            .app
+            .ways
+            .iter()
+            .map(|way| way.callback.as_str())
+            .collect();
         let callbacks = Vec::from_iter(callbacks).join(" and ");
         self.found(
             "callback",
@@ -160,8 +225,8 @@ impl Learning<'_> {
 
     /// Finds the page that shows who is signed in, if need be as if the session's cookie were
     /// not SameSite=Strict.
-    async fn find_person(&mut self, app: &mut App) -> Result<(), String> {
-        let (testbed, hints) = (self.testbed, self.hints);
+    async fn find_person(&mut self) -> Result<(), String> {
+        let (testbed, hints, app) = (self.testbed, self.hints, &mut self.app);
         if let Err(stop) = signed_in::find_person(testbed, hints, app).await {
             app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, app).await;
             let is_found =
@@ -174,15 +239,18 @@ impl Learning<'_> {
                 "no user can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not",
             );
         }
-        let whoami = shown_target(&app.whoami);
+        let whoami = shown_target(&self.app.whoami);
         self.found("whoami", &format!("{whoami} shows who is signed in"));
         Ok(())
     }
 
-    async fn find_sign_out(&mut self, start: &Page, app: &mut App) -> Result<(), String> {
-        signed_in::find_sign_out(self.testbed, self.hints, start, app).await?;
-        match &app.sign_out {
-            Some(step) => self.found("sign_out", &format!("{} signs out", step.describe())),
+    async fn find_sign_out(&mut self, start: &Page) -> Result<(), String> {
+        signed_in::find_sign_out(self.testbed, self.hints, start, &mut self.app).await?;
+        match &self.app.sign_out {
+            Some(step) => {
+                let says = format!("{} signs out", step.describe());
+                self.found("sign_out", &says);
+            }
             None => self.found(
                 "sign_out",
                 "no way to sign out was found; if there is one, name it with sign_out",

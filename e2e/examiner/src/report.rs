@@ -10,6 +10,8 @@ mod run;
 pub(crate) mod tests;
 mod text;
 
+pub(crate) use fix::program;
+
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -85,7 +87,8 @@ impl Report {
     /// The grade of the checks that its catalogue has.
     fn graded(&self) -> Grade {
         let counted = self.results.iter().filter(|it| self.is_graded(it));
-        Grade::of(&counted.cloned().collect::<Vec<_>>())
+        let counted: Vec<_> = counted.cloned().collect();
+        grade(&counted, &self.preflight)
     }
 
     /// Whether the catalogue by which it grades has the check.
@@ -133,6 +136,18 @@ impl Report {
         newer
     }
 
+    /// The grade; none of a part of the checks, unless that shows how bad the whole is.
+    pub fn shown_grade(&self) -> Option<Grade> {
+        let is_whole = self.results.len() == catalogue::checks().len();
+        (is_whole || !self.grade.is_good()).then_some(self.grade)
+    }
+
+    /// The title of the report: `Grade A`.
+    pub fn title(&self) -> String {
+        let grade = self.shown_grade();
+        grade.map_or("No grade".to_owned(), |it| format!("Grade {}", it.as_str()))
+    }
+
     /// The meaning of the grade, and the number of checks that it leaves out.
     pub fn meaning(&self) -> String {
         let (run, all) = (self.results.len(), catalogue::checks().len());
@@ -155,13 +170,21 @@ impl Report {
         let mut counted = self.results.iter().filter(|it| self.is_graded(it));
         let has_red = counted.any(|it| it.verdict.is_red());
         let meaning = match self.grade {
+            Grade::A if has_red && self.shown_grade().is_none() => {
+                "Good practice is missing in places."
+            }
             Grade::A if has_red => self.grade.meaning(),
             Grade::A if self.count(Verdict::Pass) == 0 => "Nothing was tried.",
             Grade::A => "Everything that was tried passes.",
             grade => grade.meaning(),
         };
+        let untried = match self.preflight.iter().any(PreflightStep::is_untried) {
+            true => " What the preflight names as untried is left out.",
+            false => "",
+        };
+        let meaning = format!("{meaning}{untried}");
         match untested {
-            0 => meaning.to_owned(),
+            0 => meaning,
             1 => format!("{meaning} The grade leaves out the one check that was not tested."),
             _ => format!(
                 "{meaning} The grade leaves out the {untested} checks that were not tested."
@@ -222,6 +245,7 @@ impl Report {
         findings.sort_by_key(|it| {
             (
                 self.is_expected(it) || !self.is_graded(it),
+                !it.is_end_of_app,
                 it.verdict.rank(),
                 Reverse(it.is_takeover),
                 it.is_server_error,
@@ -275,6 +299,14 @@ impl Report {
         let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
         let found = self.good.iter().find(wanted);
         found.map(|(_, transcript)| transcript.as_slice())
+    }
+}
+
+/// The grade of these results: what was not tried makes A at best.
+fn grade(results: &[CheckResult], preflight: &[PreflightStep]) -> Grade {
+    match preflight.iter().any(PreflightStep::is_untried) {
+        true => Grade::of(results).min(Grade::A),
+        false => Grade::of(results),
     }
 }
 

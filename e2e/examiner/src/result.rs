@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use crate::app::Flow;
 use crate::catalogue::{Check, Effect, Severity};
 use crate::transcript::TranscriptLine;
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{Outcome, Stop, Verdict};
 
 /// The observation of a check that passes.
 const AS_EXPECTED: &str = "As expected.";
@@ -26,6 +26,8 @@ pub struct CheckResult {
     pub is_takeover: bool,
     /// Whether an error of the server hides the rest of what the check looks for.
     pub is_server_error: bool,
+    /// Whether the app had ended, which hides everything else.
+    pub is_end_of_app: bool,
     /// The exchanges of that trial.
     pub evidence: Vec<TranscriptLine>,
 }
@@ -39,6 +41,9 @@ impl CheckResult {
     /// The harm that the failure does, as far as it was seen.
     pub fn consequence(&self) -> String {
         let worst = &self.check.consequence;
+        if self.is_end_of_app {
+            return "An app that ends signs no user in, and nothing more is known about it: mend that first, and examine again.".to_owned();
+        }
         if self.is_server_error {
             return format!(
                 "The app answers with an error of its own, which hides what would have happened: mend that error first, and examine again. In the worst case: {worst}"
@@ -63,7 +68,26 @@ impl CheckResult {
             flow,
             is_takeover: stop.as_ref().is_some_and(|it| it.is_takeover),
             is_server_error: stop.is_some_and(|it| it.is_server_error),
+            is_end_of_app: false,
             evidence,
+        }
+    }
+
+    /// This result, unless the app has ended: what it would have done is not known then.
+    pub(crate) fn or_end_of_app(mut self, end: Option<String>) -> Self {
+        if let Some(end) = end.filter(|_| !self.is_takeover) {
+            let stop = Stop::not_testable(end);
+            (self.verdict, self.actual) = (stop.verdict, sentence(&stop.actual));
+            self.is_end_of_app = true;
+        }
+        self
+    }
+
+    /// What is to be mended, in one sentence.
+    pub fn to_mend(&self) -> String {
+        match self.is_end_of_app {
+            true => self.actual.clone(),
+            false => format!("{}.", self.check.title),
         }
     }
 }
@@ -84,14 +108,22 @@ fn sentence(text: &str) -> String {
     format!("{first}{rest}{end}")
 }
 
-/// The grade of an app, the worst one first.
+/// The grade of an app, the worst one first. It is decided by what a stranger gains:
+///
+/// - with nothing but a page, a link or an address of their own, an account, a session, a secret
+///   of the app, or an act in a user's name: [`Grade::C`], and [`Grade::F`] if that was seen;
+/// - the same, but only with more in their hands (a log, an answer of the broker, a sister host);
+///   or nothing, while a user is signed in or out who did not want it: [`Grade::B`];
+/// - nothing at all, while users suffer: [`Grade::B`] where the specification protects them,
+///   [`Grade::A`] elsewhere, and where only a further layer of defence is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// An account was taken over, and the report shows it.
     F,
     /// An attack is open, or could not be ruled out.
     C,
-    /// An attack needs a second weakness, or the specification is broken without one.
+    /// An attack needs a second weakness, or does harm without a gain; or users suffer where the
+    /// specification protects them.
     B,
     /// No attack is open; something that is good practice is missing.
     A,
@@ -116,8 +148,8 @@ impl Grade {
             // Nothing is known: it may be as bad as that.
             Verdict::Fail | Verdict::NotTestable => match (check.if_broken, check.severity) {
                 (Effect::Attack, _) => Self::C,
-                (_, Severity::Must) => Self::B,
-                (_, Severity::Should | Severity::Advice) => Self::A,
+                (Effect::SecondWeakness, _) | (Effect::Fault, Severity::Must) => Self::B,
+                (Effect::Fault, Severity::Should | Severity::Advice) => Self::A,
             },
         }
     }
@@ -139,7 +171,7 @@ impl Grade {
             Self::APlus => "Everything passes.",
             Self::A => "No attack is open; good practice is missing in places.",
             Self::B => {
-                "An attack needs a second weakness, or users suffer where the specification protects them."
+                "An attack needs a second weakness or only does harm, or users suffer where the specification protects them."
             }
             Self::C => "An attack is open, or could not be ruled out.",
             Self::F => "An account was taken over; the evidence shows how.",

@@ -17,7 +17,7 @@ use url::Url;
 use crate::app::App;
 use crate::app_process::{AppProcess, LogFile, Printed};
 use crate::balancer::Balancer;
-use crate::browser::{Browser, Parties, RecordedRequests, origin};
+use crate::browser::{Arrival, Browser, Parties, RecordedRequests, Visit, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
@@ -153,6 +153,7 @@ impl Testbed {
             instances,
             balancer,
             _shared: shared,
+            ended_in: OnceLock::new(),
         };
         Self::new(control, addresses, &start, Some(project), Some(launched))
     }
@@ -225,6 +226,18 @@ impl Testbed {
         origin(url) == self.addresses.broker
     }
 
+    /// Follows a press up to the broker, whose address it does not ask for.
+    pub(crate) async fn up_to_broker(
+        &self,
+        browser: &mut Browser,
+        visit: Visit,
+    ) -> Outcome<Arrival> {
+        if self.is_broker(&visit.url) {
+            return Ok(Arrival::Stopped(visit));
+        }
+        browser.visit_until(visit, |url| self.is_broker(url)).await
+    }
+
     /// The host of the broker.
     pub(crate) fn broker_host(&self) -> Option<String> {
         let url = Url::parse(&self.addresses.broker).ok()?;
@@ -250,6 +263,17 @@ impl Testbed {
         let launched = self.launched.as_ref()?;
         let (_, process) = launched.instances.first()?;
         Some(process.lock().await.output())
+    }
+
+    /// How the app has ended by itself, with its last words, as the check `id` sees it; `None`
+    /// while it listens. Of an app that ran already nothing is known.
+    pub(crate) async fn end_of_app(&self, id: &str) -> Option<String> {
+        let launched = self.launched.as_ref()?;
+        let (host, _) = host_and_port(&self.start);
+        let (port, process) = launched.instances.first()?;
+        let end = process.lock().await.end(host, *port).await?;
+        let first = launched.ended_in.get_or_init(|| id.to_owned());
+        Some(format!("the app ended in {first} {end}"))
     }
 
     /// Ends the app, as a crash would, and starts it again; the stack goes on.
@@ -294,6 +318,7 @@ impl Testbed {
             plan,
             instances: vec![(port, Mutex::new(process))],
             balancer: None,
+            ended_in: OnceLock::new(),
             _shared: SharedState::default(),
         };
         let (control, project) = (self.control.clone(), self.project.clone());
@@ -377,6 +402,8 @@ pub(crate) struct Launched {
     /// The instances of the app, each with its port.
     instances: Vec<(u16, Mutex<AppProcess>)>,
     balancer: Option<Balancer>,
+    /// The check in which the app ended by itself.
+    ended_in: OnceLock<String>,
     _shared: SharedState,
 }
 
@@ -394,7 +421,7 @@ impl Launched {
         let (host, _) = host_and_port(&self.plan.start);
         let watch = Stopwatch::start();
         process.stop();
-        Program::is_silent_at(host, port, RESTART_TIMEOUT).await;
+        Program::is_silent_at(host, *port, RESTART_TIMEOUT).await;
         loop {
             process.restart().map_err(Stop::not_testable)?;
             let listens = process.listens_at(host, *port).await;
@@ -407,6 +434,7 @@ impl Launched {
     }
 }
 
+/// The host and the port at which an app listens.
 fn host_and_port(start: &Url) -> (&str, u16) {
     let host = start.host_str().unwrap_or("localhost");
     (host, start.port_or_known_default().unwrap_or(80))

@@ -54,6 +54,8 @@ pub(crate) struct Transcript {
     /// The steps of the stack's clock, each with its time in the transcript.
     steps: Arc<Mutex<Vec<(u64, i64)>>>,
     lines: Arc<Mutex<Vec<TranscriptLine>>>,
+    /// The names of its browsers, as they were asked for.
+    browsers: Arc<Mutex<Vec<String>>>,
     requests: Arc<AtomicUsize>,
 }
 
@@ -64,6 +66,7 @@ impl Transcript {
             started_ms: unix_ms(),
             steps: Arc::default(),
             lines: Arc::default(),
+            browsers: Arc::default(),
             requests: Arc::default(),
         }
     }
@@ -92,6 +95,22 @@ impl Transcript {
         let last = lines.iter_mut().rev().find(|it| it.concerns_app());
         if let Some(line) = last {
             line.is_wrong = true;
+        }
+    }
+
+    /// Whether an exchange is marked.
+    pub(crate) fn has_wrong(&self) -> bool {
+        self.lock().iter().any(|line| line.is_wrong)
+    }
+
+    /// The name of a further browser: `browser A`, and `browser A (2)` for the second.
+    pub(crate) fn name_of_browser(&self, name: &str) -> String {
+        let browsers = self.browsers.lock();
+        let mut browsers = browsers.unwrap_or_else(PoisonError::into_inner);
+        browsers.push(name.to_owned());
+        match browsers.iter().filter(|it| *it == name).count() {
+            1 => name.to_owned(),
+            number => format!("{name} ({number})"),
         }
     }
 

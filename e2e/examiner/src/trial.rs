@@ -56,7 +56,8 @@ impl<'w> Trial<'w> {
 
     /// A browser with a fresh profile; `name` is `browser A`, `the attacker's browser`.
     pub(crate) fn browser(&self, name: &str) -> Browser {
-        self.testbed.browser(name, &self.transcript)
+        let name = self.transcript.name_of_browser(name);
+        self.testbed.browser(&name, &self.transcript)
     }
 
     /// The way to sign in by this trial's flow.
@@ -93,8 +94,7 @@ impl<'w> Trial<'w> {
                 .on_page(&page)
                 .or_else(|| step.in_another_tab(&page))
                 .ok_or_else(|| step.missing_on(&page, "sign_in"))?;
-            let is_broker = |url: &Url| self.testbed.is_broker(url);
-            match browser.visit_until(visit, is_broker).await? {
+            match self.testbed.up_to_broker(browser, visit).await? {
                 Arrival::Stopped(visit) => return Ok(visit),
                 Arrival::Page(next) => page = next,
             }

@@ -1,5 +1,6 @@
 //! A user: a person with a browser of their own, and the steps that both take through a login.
 
+use contract::{Provider, Subject};
 use url::Url;
 
 use crate::browser::{Browser, Clickable, Page, Visit};
@@ -168,18 +169,16 @@ impl Person {
         }
     }
 
-    /// Whether `text`, a page or its JSON, shows this person.
+    /// Whether `text`, a page or its JSON, shows this person: by a name, an address, the id, or
+    /// the subject that the broker makes of it.
     pub(crate) fn is_shown_in(&self, text: &str) -> bool {
-        self.marks().any(|mark| text.contains(mark))
-    }
-
-    /// The values that a page may show.
-    fn marks(&self) -> impl Iterator<Item = &str> {
-        [&self.name, &self.username, &self.email]
+        let mut marks = [&self.name, &self.username, &self.email]
             .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .chain([self.id.as_str()])
+            .flatten();
+        let mut providers = [Provider::Google, Provider::GitHub].into_iter();
+        marks.any(|mark| text.contains(mark))
+            || text.contains(&self.id)
+            || providers.any(|it| text.contains(Subject::of(it, &self.id).as_str()))
     }
 
     /// The fields of the provider's form, by name.

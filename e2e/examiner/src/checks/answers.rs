@@ -15,7 +15,7 @@ use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
 use crate::random;
 use crate::trial::Trial;
 use crate::user::{Person, User};
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Cases, Outcome, Stop, require};
 
 /// The attempts at one answer: an app that reads results in the background may take the
 /// fault with the call of another login.
@@ -26,16 +26,31 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// `answer-checked`: each call of a login, answered wrongly in many ways.
 pub(super) async fn answer_checked(trial: &Trial<'_>) -> Outcome {
+    try_answers(trial, |wrong| !wrong.is_shown).await
+}
+
+/// `answer-shown-checked`: the same with what an app only shows.
+pub(super) async fn answer_shown_checked(trial: &Trial<'_>) -> Outcome {
+    try_answers(trial, |wrong| wrong.is_shown).await
+}
+
+async fn try_answers(trial: &Trial<'_>, is_chosen: fn(&WrongAnswer) -> bool) -> Outcome {
     let looks = SignedInLook::learn(trial).await?;
+    let mut cases = Cases::default();
     for operation in calls_of(trial.flow) {
-        // The hand-made answer itself is right: what is refused below is its change.
-        try_answer(trial, &looks, operation, None).await?;
-        let wrong = CORPORA.wrong_answer.iter();
-        for wrong in wrong.filter(|it| it.pointer_in(operation).is_some()) {
-            try_answer(trial, &looks, operation, Some(wrong)).await?;
+        let wrong = CORPORA.wrong_answer.iter().filter(|it| is_chosen(it));
+        let wrong = wrong.filter(|it| it.pointer_in(operation).is_some());
+        let wrong: Vec<_> = wrong.map(Some).collect();
+        // The hand-made answer itself is right: what is refused after it is its change.
+        let right = wrong.first().map(|_| None);
+        for answer in right.into_iter().chain(wrong) {
+            let outcome = try_answer(trial, &looks, operation, answer).await;
+            if !cases.go_on(&trial.transcript, outcome) {
+                return cases.end();
+            }
         }
     }
-    Ok(())
+    cases.end()
 }
 
 /// A login in which `operation` is answered by hand: rightly, or with one thing wrong.
@@ -270,37 +285,40 @@ async fn require_refused(
 pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
     let mut other = trial.browser("browser B");
     let right = trial.begin(&mut other).await?.url;
+    let mut cases = Cases::default();
     for (name, address) in &CORPORA.wrong_addresses {
-        let url = wrong_address(address, &right);
-        let mut login = login_without_provider(trial, SESSION).await?;
-        let mark = trial.mark().await?;
-        arm(trial, SESSION, &session_answer(&url)).await?;
-        let arrival = login.meet_fault(SESSION, mark).await?;
-        let cause = format!("given an authorization_url with {name}");
-        match &arrival {
-            Arrival::Stopped(_) => {
-                return Err(Stop::fail(format!(
-                    "{cause}, the app sends the browser there"
-                )));
-            }
-            Arrival::Page(page) if page.status < 400 && page.headers.contains_key("location") => {
-                return Err(Stop::fail(format!(
-                    "{cause}, the app redirects the browser there"
-                )));
-            }
-            Arrival::Page(page) => {
-                let leads = page.controls().iter().any(|it| it.target().as_str() == url);
-                require(!leads, || {
-                    format!("{cause}, the app shows a link that leads there")
-                })?;
-                require(!page.json_texts().contains(&url), || {
-                    format!("{cause}, the app gives its script the address to go to")
-                })?;
-                page_in_words(trial, page, &cause)?;
-            }
+        let outcome = try_address(trial, name, &wrong_address(address, &right)).await;
+        if !cases.go_on(&trial.transcript, outcome) {
+            break;
         }
     }
-    Ok(())
+    cases.end()
+}
+
+/// A login whose start is answered with this address.
+async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
+    let mut login = login_without_provider(trial, SESSION).await?;
+    let mark = trial.mark().await?;
+    arm(trial, SESSION, &session_answer(url)).await?;
+    let arrival = login.meet_fault(SESSION, mark).await?;
+    let cause = format!("given an authorization_url with {name}");
+    let Arrival::Page(page) = &arrival else {
+        return Err(Stop::fail(format!(
+            "{cause}, the app sends the browser there"
+        )));
+    };
+    let redirects = page.status < 400 && page.headers.contains_key("location");
+    require(!redirects, || {
+        format!("{cause}, the app redirects the browser there")
+    })?;
+    let leads = page.controls().iter().any(|it| it.target().as_str() == url);
+    require(!leads, || {
+        format!("{cause}, the app shows a link that leads there")
+    })?;
+    require(!page.json_texts().iter().any(|it| it == url), || {
+        format!("{cause}, the app gives its script the address to go to")
+    })?;
+    page_in_words(trial, page, &cause)
 }
 
 fn wrong_address(row: &str, right: &Url) -> String {

@@ -40,6 +40,9 @@ pub(super) struct WrongAnswer {
     #[serde(default)]
     pub(super) set: BTreeMap<String, String>,
     pub(super) remove: Option<String>,
+    /// Whether an app only shows the wrong part: it neither identifies nor decides.
+    #[serde(default)]
+    pub(super) is_shown: bool,
 }
 
 /// The part of the broker's answers that is wrong.

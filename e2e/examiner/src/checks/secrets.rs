@@ -34,15 +34,27 @@ pub(super) fn logins_of(calls: &[Call]) -> Outcome<HashSet<String>> {
     Ok(logins)
 }
 
-/// `secret-not-in-browser`: searched in a whole login, and in the scripts of the pages.
+/// `secret-not-in-browser`: searched in a whole login, in the scripts of the pages, and after
+/// lost answers.
 pub(super) async fn secret_not_in_browser(trial: &Trial<'_>) -> Outcome {
-    let secret = trial.app.client_secret.as_deref();
+    let secret = client_secret(trial);
     let secret = secret.ok_or_else(|| Stop::not_tested("the project's secret is not known"))?;
     let mut ada = trial.user("browser A", "Ada");
     open_everything(trial, &mut ada.browser).await?;
     ada.sign_in().await?;
     open_everything(trial, &mut ada.browser).await?;
-    let haystacks = search::haystacks_of(&ada.browser, |_| true);
+    let mut haystacks = search::haystacks_of(&ada.browser, |_| true);
+    // The page of an error may quote what was sent.
+    for operation in calls_of(trial.flow) {
+        for fault in ["lose_response", "truncate"] {
+            let mut login = login_before(trial, operation).await?;
+            trial.arm(operation, fault).await?;
+            // Whether the app answers its browser is another check's concern.
+            login.user.visit(login.next.clone()).await.ok();
+            trial.testbed.control.disarm().await?;
+            haystacks.extend(search::haystacks_of(&login.user.browser, |_| true));
+        }
+    }
     absent(
         "the client secret is",
         search::find_text(&haystacks, secret),

@@ -15,6 +15,7 @@ use crate::app::{App, Step};
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
+use crate::report::program;
 
 /// The app that `examine init` looks at.
 #[derive(Debug, Args)]
@@ -111,7 +112,8 @@ fn summary(found: &[PreflightStep], path: &Path) -> String {
     for step in found {
         let _ = writeln!(text, "{:<10} {}", step.step, step.says);
     }
-    let _ = writeln!(text, "\nWrote {}. Now run `just examine`.", path.display());
+    let (path, program) = (path.display(), program());
+    let _ = writeln!(text, "\nWrote {path}. Now run `{program}`.");
     text
 }
 

@@ -10,6 +10,17 @@ use crate::verdict::{Outcome, Stop, Verdict};
 
 /// Runs one check in each flow that it concerns.
 pub(super) async fn run_check(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
+    if let Some((says, evidence)) = app.failed.get(&*check.id) {
+        return CheckResult::new(check, Err(Stop::fail(says)), None, evidence.clone());
+    }
+    let result = run_in_flows(testbed, app, check).await;
+    match result.verdict.is_red() {
+        true => result.or_end_of_app(testbed.end_of_app(&check.id).await),
+        false => result,
+    }
+}
+
+async fn run_in_flows(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
     let mut results = Vec::new();
     let flows = concerned_flows(app, check);
     for flow in &flows {
@@ -56,7 +67,9 @@ async fn run_in_flow(
     if let Err(stop) = &outcome
         && stop.verdict.is_red()
     {
-        trial.transcript.mark_wrong();
+        if !trial.transcript.has_wrong() {
+            trial.transcript.mark_wrong();
+        }
         // Why the app answered so is often in the broker's answer.
         if let Ok(begin) = begin {
             trial.calls(begin).await.ok();

@@ -1,10 +1,11 @@
 //! The reasons for which the broker refused an app's first calls: wrong credentials, an
 //! unknown callback. Each is a sentence with the way out.
 
+use contract::rules::Rule;
 use serde_json::Value;
 
-use crate::calls::Call;
-use crate::calls::operation::{AUTHORIZE, SESSION};
+use crate::calls::operation::{PROVIDERS, REVOKE};
+use crate::calls::{Call, is_fetch};
 use crate::testbed::Testbed;
 
 /// The log's reason for a press that led nowhere.
@@ -13,22 +14,20 @@ pub(super) enum Refusal {
     None,
     /// It refused a callback, which is registered now.
     Registered,
+    /// The app cannot be examined before this is put right.
+    Settings(String),
     /// It refused the app's call, for this reason.
-    Sentence(String),
+    Call(String),
 }
 
-/// The calls that start a login. A refusal of another one ends no examination.
-const STARTS: [&str; 2] = [SESSION, AUTHORIZE];
-
-/// Looks which start of a login the broker refused since `mark`. `own` is the project of
+/// Looks which start of a login the broker refused among `calls`. `own` is the project of
 /// an app that shares its stack with others, once a way to sign in has shown it.
 pub(super) async fn look(
     testbed: &Testbed,
-    mark: u64,
+    calls: &[Call],
     own: Option<&str>,
 ) -> Result<Refusal, String> {
-    let calls = testbed.calls(mark).await?;
-    let Some(refused) = last_refused_start(&calls, own) else {
+    let Some(refused) = last_refused_start(calls, own) else {
         return Ok(Refusal::None);
     };
     let exchange = testbed
@@ -47,18 +46,44 @@ pub(super) async fn look(
             return register(testbed, refused, &callback).await;
         }
         "client.recognised" | "authorize.client" => {
-            Refusal::Sentence(wrong_client(testbed, named("client_id")).await?)
+            Refusal::Settings(wrong_client(testbed, named("client_id")).await?)
         }
-        _ => Refusal::Sentence(format!(
-            "the broker refused the app's {} by the rule {rule}: see the exchange at {}",
-            refused.operation,
-            testbed.control.url()
-        )),
+        _ => Refusal::Call(sentence(rule, &exchange)),
     })
 }
 
+/// The last refusal since `mark`, as the end of a sentence about a login that does not end well.
+pub(super) async fn last(testbed: &Testbed, mark: u64) -> Result<String, String> {
+    let calls = testbed.calls(mark).await?;
+    let Some(refused) = calls.iter().rev().find(|call| call.rule.is_some()) else {
+        return Ok(String::new());
+    };
+    let exchange = testbed.control.exchange(&refused.request_id).await;
+    let rule = refused.rule.as_deref().unwrap_or_default();
+    Ok(format!(
+        " (before that, {})",
+        sentence(rule, &exchange.unwrap_or_default())
+    ))
+}
+
+/// The sentence for any other rule, with the masked exchange: the stack of an examination ends
+/// with it.
+fn sentence(rule: &str, exchange: &Value) -> String {
+    let known = Rule::ALL.iter().find(|it| it.id() == rule);
+    let happened = known.map_or("", |it| it.happened());
+    let [asked, answered] = ["request", "answer"].map(|part| {
+        let text = |member: &str| exchange[part][member].as_str().unwrap_or_default();
+        let words: Vec<_> = text("body").split_whitespace().collect();
+        format!("{} {}", text("start"), words.join(" "))
+    });
+    let (asked, answered) = (asked.trim(), answered.trim());
+    format!("the broker refused {asked} by the rule {rule}, with {answered}. {happened}")
+}
+
+/// The last refused call that may start a login: also one that reaches no route.
 fn last_refused_start<'c>(calls: &'c [Call], own: Option<&str>) -> Option<&'c Call> {
-    let is_start = |call: &Call| STARTS.contains(&call.operation.as_str());
+    let is_later = |call: &Call| is_fetch(call) || call.operation == REVOKE;
+    let is_start = |call: &Call| !is_later(call) && call.operation != PROVIDERS;
     let mut calls = calls.iter().rev().filter(|call| is_start(call));
     calls.find(|call| call.rule.is_some() && !is_of_other(call.project.as_deref(), own))
 }
@@ -72,7 +97,7 @@ fn is_of_other(project: Option<&str>, own: Option<&str>) -> bool {
 /// app is its owner's.
 async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<Refusal, String> {
     if callback.is_empty() {
-        return Ok(Refusal::Sentence(
+        return Ok(Refusal::Settings(
             "the app names no callback in its first call".to_owned(),
         ));
     }
@@ -84,7 +109,7 @@ async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<R
         return Ok(Refusal::Registered);
     }
     let project = refused.project.as_deref().unwrap_or("its project");
-    Ok(Refusal::Sentence(format!(
+    Ok(Refusal::Settings(format!(
         "the app's callback {callback} is not registered for {project}: start the stack with --callback {callback} and give the app the credentials that it prints"
     )))
 }
@@ -113,12 +138,8 @@ fn named_in(exchange: &Value, member: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     let (_, query) = request["start"].as_str()?.split_once('?')?;
-    // The start is shown decoded.
-    let mut pairs = query
-        .split(' ')
-        .next()?
-        .split('&')
-        .filter_map(|pair| pair.split_once('='));
+    // The start is shown decoded, and a mask has a blank.
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == member)?;
     Some(value.to_owned())
 }
@@ -126,7 +147,7 @@ fn named_in(exchange: &Value, member: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::operation::REVOKE;
+    use crate::calls::operation::{AUTHORIZE, SESSION};
 
     fn refused(operation: &str, project: &str, rule: Option<&str>) -> Call {
         Call {
@@ -141,6 +162,10 @@ mod tests {
     fn the_last_refused_start_of_this_very_app_ends_the_search() {
         let revoked = refused(REVOKE, "prj_a", Some("token.known"));
         let authorize = refused(AUTHORIZE, "prj_a", Some("authorize.scope"));
+        let no_route = Call {
+            project: None,
+            ..refused("GET (no route)", "", Some("request.secret_in_url"))
+        };
         let other = refused(SESSION, "prj_b", Some("redirect_uri.registered"));
         for (calls, own, found) in [
             (vec![revoked.clone()], None, None),
@@ -149,9 +174,35 @@ mod tests {
             (vec![other.clone()], Some("prj_b"), Some(SESSION)),
             // Nothing is known yet.
             (vec![other], None, Some(SESSION)),
+            // A secret in its address keeps a call from its route.
+            (vec![no_route], Some("prj_a"), Some("GET (no route)")),
         ] {
             let refused = last_refused_start(&calls, own);
             assert_eq!(refused.map(|it| it.operation.as_str()), found, "{own:?}");
         }
+    }
+
+    #[test]
+    fn a_callback_is_read_behind_the_mask_of_a_parameter_and_a_refusal_has_its_exchange() {
+        let exchange = serde_json::json!({
+            "request": {
+                "start": "GET /authorize?client_id=prj_a&client_secret=[masked 5fd3gYK1]&redirect_uri=http://localhost/back",
+                "body": null,
+            },
+            "answer": { "start": "400 Bad Request", "body": "{\n  \"error\": \"request_failed\"\n}" },
+        });
+        let callback = named_in(&exchange, "redirect_uri");
+        assert_eq!(callback.as_deref(), Some("http://localhost/back"));
+        let sentence = sentence("request.secret_in_url", &exchange);
+        let parts = [
+            "&client_secret=[masked 5fd3gYK1]&redirect_uri=http://localhost/back by the rule request.secret_in_url",
+            "with 400 Bad Request { \"error\": \"request_failed\" }.",
+            Rule::ALL
+                .iter()
+                .find(|it| it.id() == "request.secret_in_url")
+                .unwrap()
+                .happened(),
+        ];
+        assert!(parts.iter().all(|it| sentence.contains(it)), "{sentence}");
     }
 }

@@ -1,13 +1,12 @@
 //! The controls that start a login.
 
-use std::collections::HashSet;
-
-use url::Url;
-
 use super::refusals::{self, Refusal};
-use crate::app::{App, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
+use crate::app::{App, Failed, Flow, SignInWay, Step};
+use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
+use crate::calls::Call;
+use crate::calls::operation::SESSION;
 use crate::plan::Hints;
+use crate::search;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
 use crate::trial::Trial;
@@ -26,40 +25,51 @@ pub(super) struct FoundWay {
     pub(super) project: String,
 }
 
-/// The ways to sign in.
-pub(super) async fn find(
-    testbed: &Testbed,
-    hints: &Hints,
-    start: &Page,
-) -> Result<Vec<FoundWay>, String> {
+/// What the controls do.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) ways: Vec<FoundWay>,
+    /// A sentence about each control that may start a login and cannot be followed.
+    pub(super) untried: Vec<String>,
+    /// The other controls, each with its answer.
+    pub(super) others: Vec<String>,
+    pub(super) failed: Failed,
+}
+
+/// Presses the controls, and finds the ways to sign in.
+pub(super) async fn find(testbed: &Testbed, hints: &Hints, start: &Page) -> Result<Found, String> {
+    let projects = testbed.control.projects().await?.into_iter();
     let mut search = Search {
         testbed,
-        ways: Vec::new(),
-        pressed: HashSet::new(),
-        presses: 0,
-        refusal: None,
+        secrets: projects.map(|it| it.client_secret).collect(),
+        found: Found::default(),
+        pressed: Vec::new(),
+        settings: None,
     };
     if hints.sign_in.is_empty() {
         search.press_all(start, &[]).await?;
     } else {
         search.press_hinted(hints, start).await?;
     }
-    match search.refusal {
-        // Also if another way works: its flow would look like one that the app lacks.
-        Some(refusal) => Err(refusal),
-        None if search.ways.is_empty() => Err(nothing_found(testbed, start, search.presses)),
-        None => Ok(search.ways),
+    // Also if another way works: its flow would look like one that the app lacks.
+    if let Some(settings) = search.settings {
+        return Err(settings);
     }
+    if search.found.ways.is_empty() && search.found.untried.is_empty() {
+        return Err(nothing_found(testbed, start, search.pressed.len()));
+    }
+    Ok(search.found)
 }
 
 struct Search<'a> {
     testbed: &'a Testbed,
-    ways: Vec<FoundWay>,
-    /// The controls that were pressed, by their description.
-    pressed: HashSet<String>,
-    presses: usize,
-    /// The sentence about a login that began and that the broker refused.
-    refusal: Option<String>,
+    /// The client secrets that no browser may get.
+    secrets: Vec<String>,
+    found: Found,
+    /// The controls that were pressed.
+    pressed: Vec<Step>,
+    /// The sentence about settings of the app for which the broker refused a login.
+    settings: Option<String>,
 }
 
 /// The result of one press.
@@ -67,7 +77,8 @@ enum Pressed {
     Started(FoundWay),
     /// Another page of the app.
     Page(Page),
-    Nothing,
+    /// The reason for which there is none.
+    Nothing(String),
 }
 
 impl Search<'_> {
@@ -76,17 +87,22 @@ impl Search<'_> {
     async fn press_all(&mut self, start: &Page, before: &[Step]) -> Result<(), String> {
         let mut further = Vec::new();
         for control in likely_first(start.controls()) {
-            let target = control.target();
+            let (target, step) = (control.target(), Step::to(&control));
             let is_external = !self.testbed.is_app(&target) && !self.testbed.is_broker(&target);
-            let is_new = self.pressed.insert(control.describe());
-            if is_external || !is_new || self.presses >= MAX_PRESSES {
+            if is_external || self.pressed.iter().any(|it| it.is_like(&step)) {
                 continue;
             }
-            let steps = [before, &[Step::to(&control)]].concat();
-            match self.press(&steps).await? {
+            if self.pressed.len() >= MAX_PRESSES {
+                let says = "more were not pressed: name one that signs in with sign_in";
+                self.found.others.push(says.to_owned());
+                return Ok(());
+            }
+            self.pressed.push(step.clone());
+            let steps = [before, &[step]].concat();
+            match self.press(&steps, &control.describe()).await? {
                 Pressed::Started(found) => self.add(found),
                 Pressed::Page(page) if before.is_empty() => further.push((steps, page)),
-                Pressed::Page(_) | Pressed::Nothing => {}
+                Pressed::Page(_) | Pressed::Nothing(_) => {}
             }
         }
         for (steps, page) in further {
@@ -104,7 +120,8 @@ impl Search<'_> {
                     "sign_in.{provider}: {control} finds nothing on {path}: give a selector of a link, a button or a form there"
                 ));
             }
-            match self.press(std::slice::from_ref(step)).await? {
+            let known = self.found.untried.len();
+            match self.press(std::slice::from_ref(step), provider).await? {
                 Pressed::Started(found) if found.way.provider != provider => {
                     let other = found.way.provider;
                     return Err(format!(
@@ -112,81 +129,149 @@ impl Search<'_> {
                     ));
                 }
                 Pressed::Started(found) => self.add(found),
-                Pressed::Page(_) | Pressed::Nothing if self.refusal.is_none() => {
+                _ if self.settings.is_none() && self.found.untried.len() == known => {
                     return Err(format!(
                         "sign_in.{provider}: a press of {control} does not reach the broker"
                     ));
                 }
-                Pressed::Page(_) | Pressed::Nothing => {}
+                Pressed::Page(_) | Pressed::Nothing(_) => {}
             }
         }
         Ok(())
     }
 
     /// The project of an app that shares its stack, as far as its ways show it.
-    fn own_project(&self) -> Option<&str> {
-        let found = self.ways.first().filter(|_| !self.testbed.owns_app());
-        found.map(|found| found.project.as_str())
+    fn own_project(&self) -> Option<String> {
+        let found = self.found.ways.first().filter(|_| !self.testbed.owns_app());
+        found.map(|found| found.project.clone())
     }
 
     fn add(&mut self, found: FoundWay) {
-        let is_known = self.ways.iter().any(|known| {
+        let is_known = self.found.ways.iter().any(|known| {
             known.way.flow == found.way.flow && known.way.provider == found.way.provider
         });
         if !is_known {
-            self.ways.push(found);
+            self.found.ways.push(found);
         }
     }
 
     /// Takes the steps in a fresh browser, and once more if a callback had to be
-    /// registered.
-    async fn press(&mut self, steps: &[Step]) -> Result<Pressed, String> {
-        self.presses += 1;
+    /// registered. `words` are those of the control.
+    async fn press(&mut self, steps: &[Step], words: &str) -> Result<Pressed, String> {
         let mark = self.testbed.mark().await?;
-        let pressed = self.press_once(steps, mark).await?;
+        let mut pressed = self.press_once(steps, mark).await?;
         if matches!(pressed, Pressed::Started(_)) {
             return Ok(pressed);
         }
-        match refusals::look(self.testbed, mark, self.own_project()).await? {
-            Refusal::None => Ok(pressed),
-            Refusal::Registered => self.press_once(steps, mark).await,
-            Refusal::Sentence(sentence) => {
-                self.refusal.get_or_insert(sentence);
-                Ok(pressed)
+        let mut calls = self.testbed.calls(mark).await?;
+        let own = self.own_project();
+        let mut refusal = refusals::look(self.testbed, &calls, own.as_deref()).await?;
+        if matches!(refusal, Refusal::Registered) {
+            let again = self.testbed.mark().await?;
+            pressed = self.press_once(steps, again).await?;
+            if matches!(pressed, Pressed::Started(_)) {
+                return Ok(pressed);
             }
+            calls = self.testbed.calls(again).await?;
+            refusal = refusals::look(self.testbed, &calls, own.as_deref()).await?;
+        }
+        let control = steps.last().map_or_else(String::new, Step::describe);
+        match refusal {
+            Refusal::Settings(sentence) => {
+                self.settings.get_or_insert(sentence);
+            }
+            Refusal::Call(sentence) => self.found.untried.push(format!("{control}: {sentence}")),
+            Refusal::None | Refusal::Registered => self.note(&control, words, &pressed, &calls),
+        }
+        Ok(pressed)
+    }
+
+    /// Notes what a control does that leads no browser to the broker.
+    fn note(&mut self, control: &str, words: &str, pressed: &Pressed, calls: &[Call]) {
+        let (answer, status) = match pressed {
+            Pressed::Page(page) => (format!("answers with status {}", page.status), page.status),
+            Pressed::Nothing(reason) => (format!("leads nowhere ({reason})"), 400),
+            Pressed::Started(_) => return,
+        };
+        let is_begun = |it: &Call| it.operation == SESSION && it.status.is_some_and(|it| it < 400);
+        let names = format!("{control} {words}").to_lowercase();
+        let names_provider = names.contains("google") || names.contains("github");
+        let Found {
+            untried, others, ..
+        } = &mut self.found;
+        if calls.iter().any(is_begun) {
+            untried.push(format!(
+                "{control} begins a login at the broker and {answer}, which leads the browser no further: if a script \
+                 does, name its request with sign_in, or let the app answer with a redirect"
+            ));
+        } else if status >= 500 || (status >= 400 && names_provider) {
+            untried.push(format!(
+                "{control} {answer}: if it signs in, nothing is known about it"
+            ));
+        } else {
+            others.push(format!("{control} {answer}"));
         }
     }
 
-    async fn press_once(&self, steps: &[Step], mark: u64) -> Result<Pressed, String> {
+    async fn press_once(&mut self, steps: &[Step], mark: u64) -> Result<Pressed, String> {
         let transcript = Transcript::start();
         let mut browser = self.testbed.browser("browser", &transcript);
-        let Ok(mut page) = browser.open(&self.testbed.start).await else {
-            return Ok(Pressed::Nothing);
+        let pressed = self.press_in(&mut browser, steps, mark).await?;
+        self.look_for_leaks(&browser, mark).await?;
+        Ok(pressed)
+    }
+
+    /// Looks for secrets in what the browser got: no check sees what a login does that it
+    /// cannot follow.
+    async fn look_for_leaks(&mut self, browser: &Browser, mark: u64) -> Result<(), String> {
+        let haystacks = search::haystacks_of(browser, |page| self.testbed.is_app(&page.url));
+        let mut secrets = self.secrets.iter();
+        let secret = secrets.find_map(|it| search::find_text(&haystacks, it));
+        let calls = self.testbed.calls(mark).await?.into_iter();
+        let logins = calls.filter(|it| it.operation == SESSION);
+        let key = search::find_key(&haystacks, &logins.filter_map(|it| it.login).collect());
+        for (check, what, place) in [
+            ("secret-not-in-browser", "client secret", secret),
+            ("key-not-in-browser", "session key of a login", key),
+        ] {
+            let Some(place) = place else { continue };
+            let (says, lines) = (
+                format!("the {what} is in {place}"),
+                &browser.transport.transcript,
+            );
+            let failed = self.found.failed.entry(check);
+            failed.or_insert_with(|| (says, lines.lines()));
+        }
+        Ok(())
+    }
+
+    async fn press_in(
+        &self,
+        browser: &mut Browser,
+        steps: &[Step],
+        mark: u64,
+    ) -> Result<Pressed, String> {
+        let mut page = match browser.open(&self.testbed.start).await {
+            Ok(page) => page,
+            Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
         };
         for step in steps {
             let Some(visit) = step.on_page(&page) else {
-                return Ok(Pressed::Nothing);
+                let missing = "it is not on the page any more";
+                return Ok(Pressed::Nothing(missing.to_owned()));
             };
-            let is_broker = |url: &Url| self.testbed.is_broker(url);
-            let arrival = if is_broker(&visit.url) {
-                Arrival::Stopped(visit)
-            } else {
-                match browser.visit_until(visit, is_broker).await {
-                    Ok(arrival) => arrival,
-                    Err(_) => return Ok(Pressed::Nothing),
-                }
-            };
-            match arrival {
-                Arrival::Stopped(visit) => {
+            match self.testbed.up_to_broker(browser, visit).await {
+                Ok(Arrival::Stopped(visit)) => {
                     return self.started(browser, steps, visit, mark).await;
                 }
-                Arrival::Page(next) => page = next,
+                Ok(Arrival::Page(next)) => page = next,
+                Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
             }
         }
         Ok(if self.testbed.is_app(&page.url) {
             Pressed::Page(page)
         } else {
-            Pressed::Nothing
+            Pressed::Nothing(format!("it leads to {}", origin(&page.url)))
         })
     }
 
@@ -194,7 +279,7 @@ impl Search<'_> {
     /// tell.
     async fn started(
         &self,
-        mut browser: Browser,
+        browser: &mut Browser,
         steps: &[Step],
         visit: Visit,
         mark: u64,
@@ -202,12 +287,13 @@ impl Search<'_> {
         let flow = match visit.url.path() {
             "/authorize" => Flow::Legacy,
             path if path.starts_with("/login/") => Flow::Clean,
-            _ => return Ok(Pressed::Nothing),
+            path => return Ok(Pressed::Nothing(format!("it leads to the broker's {path}"))),
         };
         let app = App::default();
         let trial = Trial::new(self.testbed, &app, flow);
-        let Ok(page) = trial.to_provider(&mut browser, visit).await else {
-            return Ok(Pressed::Nothing);
+        let page = match trial.to_provider(browser, visit).await {
+            Ok(page) => page,
+            Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
         };
         let provider = self.testbed.provider_at(&page.url).unwrap_or("google");
         let calls = self.testbed.calls(mark).await?;

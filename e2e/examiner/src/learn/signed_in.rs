@@ -5,7 +5,7 @@ use agent::url::path_and_query;
 use url::Url;
 
 use crate::app::{App, Step};
-use crate::browser::{Clickable, Page, SameSite};
+use crate::browser::{Clickable, Cookie, Page, SameSite};
 use crate::plan::Hints;
 use crate::testbed::Testbed;
 use crate::trial::Trial;
@@ -86,6 +86,26 @@ pub(super) async fn gets_strict_cookie(testbed: &Testbed, app: &App) -> bool {
     let cookies = browser.jar.of(&testbed.start);
     let mut policies = cookies.iter().map(|cookie| cookie.same_site);
     begun.is_ok() && policies.any(|policy| policy == Some(SameSite::Strict))
+}
+
+/// The first cookie of the app that browsers drop, with its attributes.
+pub(super) async fn dropped_cookie(testbed: &Testbed, app: &App) -> Option<String> {
+    let trial = Trial::new(testbed, app, app.ways.first()?.flow);
+    let mut nora = trial.user("browser", "Nora");
+    let _ = nora.try_sign_in().await;
+    let pages = nora.browser.seen.iter();
+    pages
+        .filter(|page| testbed.is_app(&page.url))
+        .find_map(|page| {
+            let lines = page.headers.get_all("set-cookie").iter();
+            let mut lines = lines.filter_map(|line| line.to_str().ok());
+            let dropped = lines.find(|line| Cookie::parse(line, &page.url).is_none())?;
+            let (name, rest) = dropped.split_once('=')?;
+            let attributes = rest
+                .split_once(';')
+                .map_or("", |(_, attributes)| attributes.trim());
+            Some(format!("{name} ({attributes})"))
+        })
 }
 
 /// The path of a page that shows the user: the start page, the one after sign-in, or one that
@@ -178,7 +198,8 @@ pub(super) async fn find_sign_out(
     Ok(())
 }
 
-/// The steps that only a signed-in user has, each with its page, likely ones first.
+/// The steps that only a signed-in user has, or that say that they sign out, each with its
+/// page; likely ones first.
 async fn candidates(
     testbed: &Testbed,
     app: &App,
@@ -189,11 +210,12 @@ async fn candidates(
     for page in pages_of_user(testbed, app).await? {
         for control in page.controls() {
             let step = Step::to(&control);
-            let is_new = !signed_out.iter().any(|it| it.is_like(&step))
-                && !found.iter().any(|(its, _, _)| its.is_like(&step));
             let words = control.describe();
+            let is_likely = has_word(&words, &SIGN_OUT);
+            let is_new = (is_likely || !signed_out.iter().any(|it| it.is_like(&step)))
+                && !found.iter().any(|(its, _, _)| its.is_like(&step));
             if is_new && testbed.is_app(&control.target()) && !has_word(&words, &DESTRUCTIVE) {
-                found.push((step, path_and_query(&page.url), has_word(&words, &SIGN_OUT)));
+                found.push((step, path_and_query(&page.url), is_likely));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! it does what the check demands, and the command that repeats the check, for a shell and
 //! without secrets.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use stack::mask::{mask, scrub};
@@ -191,7 +192,7 @@ fn left_aligned(lines: &[String]) -> String {
 impl Report {
     /// The command that repeats one check. A secret in it is masked.
     pub fn repeat(&self, id: &str) -> String {
-        let mut words = vec!["just".to_owned(), "examine".to_owned()];
+        let mut words = vec![program()];
         words.push(quoted(&shown(&self.target)));
         words.extend(self.flags.iter().map(|it| quoted(&shown(it))));
         words.extend(["--only".to_owned(), id.to_owned()]);
@@ -201,6 +202,18 @@ impl Report {
         }
         words.join(" ")
     }
+}
+
+/// The command that runs this program: from where it was built, `just` builds it anew.
+pub(crate) fn program() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    let is_built_here = path.iter().any(|part| part == "target");
+    let command = match path.file_name().and_then(OsStr::to_str) {
+        Some("signin-kit") => "signin-kit examine",
+        _ if is_built_here => "just examine",
+        _ => "examine",
+    };
+    command.to_owned()
 }
 
 /// The parts of a name whose value is a secret.

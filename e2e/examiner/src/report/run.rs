@@ -1,6 +1,8 @@
 //! The sequence diagram of a run: a lifeline for each party, an arrow for each exchange, with the
 //! request above it and the answer below.
 
+use std::collections::BTreeSet;
+
 use stack::sequence_diagram::{DiagramArrow, Frame, SequenceDiagram};
 
 use crate::transcript::TranscriptLine;
@@ -19,8 +21,12 @@ const SHOWN_PARAMETERS: usize = 3;
 const MAX_ARROWS: usize = 36;
 const FIRST_ARROWS: usize = 12;
 
+/// The browsers that have lanes of their own. Of more, those with one name share one.
+const MAX_BROWSERS: usize = 4;
+
 /// Draws `transcript`.
 pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
+    let transcript = &in_lanes(transcript);
     let parties = parties(transcript);
     let lane_count = i32::try_from(parties.len()).unwrap_or(i32::MAX);
     let width = (lane_count * LANE_WIDTH + 10).max(MIN_WIDTH);
@@ -57,6 +63,22 @@ pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
         });
     }
     diagram.draw(&Frame::Figure)
+}
+
+/// The exchanges, those of many browsers in shared lanes, with the number of the browser.
+fn in_lanes(transcript: &[TranscriptLine]) -> Vec<TranscriptLine> {
+    let mut lines = transcript.to_vec();
+    let names = lines.iter().map(|line| line.from.clone());
+    let browsers: BTreeSet<_> = names.filter(|name| name.contains("browser")).collect();
+    if browsers.len() > MAX_BROWSERS {
+        for line in &mut lines {
+            if let Some((name, number)) = line.from.split_once(" (") {
+                line.what = format!("({number} {}", line.what);
+                line.from = name.to_owned();
+            }
+        }
+    }
+    lines
 }
 
 /// The parties of a run, from left to right: browsers, the app, the broker, the rest.
@@ -169,6 +191,23 @@ mod tests {
             "examiner",
         ];
         assert_eq!(parties(&transcript), expected);
+    }
+
+    #[test]
+    fn many_browsers_of_one_name_share_a_lane_and_keep_their_numbers() {
+        let names: Vec<_> = (2..9)
+            .map(|number| format!("browser A ({number})"))
+            .collect();
+        let lines: Vec<_> = names
+            .iter()
+            .map(|it| line(it, "app", "GET / \u{2192} 200"))
+            .collect();
+        assert_eq!(parties(&in_lanes(&lines)), ["browser A", "app"]);
+        assert!(draw("many", &lines).contains("(8) GET /"));
+        assert_eq!(
+            parties(&in_lanes(&lines[..2])),
+            ["browser A (2)", "browser A (3)", "app"]
+        );
     }
 
     #[test]

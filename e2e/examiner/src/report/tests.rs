@@ -1,6 +1,6 @@
 //! Reports of made-up results, in every format: `snapshots` has two of them whole.
 
-use super::{OlderReport, Origin, Report};
+use super::{OlderReport, Origin, Report, grade};
 use crate::app::Flow;
 use crate::catalogue::{self, Check, Effect, Severity};
 use crate::learn::PreflightStep;
@@ -20,6 +20,7 @@ fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
         flow: None,
         is_takeover: false,
         is_server_error: false,
+        is_end_of_app: false,
         evidence: vec![line("GET / \u{2192} 200")],
     }
 }
@@ -210,7 +211,7 @@ fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
         for if_broken in [Fault, SecondWeakness, Attack] {
             let broken = match (if_broken, severity) {
                 (Attack, _) => Grade::C,
-                (_, Must) => Grade::B,
+                (SecondWeakness, _) | (Fault, Must) => Grade::B,
                 _ => Grade::A,
             };
             for (verdict, grade) in [
@@ -227,6 +228,11 @@ fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
         }
     }
     assert_eq!(Grade::of(&[]), Grade::C);
+    let untried = ["untried", "controls"].map(|step| {
+        let says = String::new();
+        grade(&[result(pkce, Pass)], &[PreflightStep { step, says }])
+    });
+    assert_eq!(untried, [Grade::A, Grade::APlus]);
     assert_eq!(failing().grade, Grade::F, "of a takeover");
 }
 

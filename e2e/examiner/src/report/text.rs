@@ -74,9 +74,9 @@ impl Report {
             let id = &result.check.id;
             writeln!(text, "\n{id} passes: remove it from `expect`.")?;
         }
-        let (grade, meaning) = (self.grade.as_str(), self.meaning());
+        let (title, meaning) = (self.title(), self.meaning());
         writeln!(text)?;
-        write_item(text, "", &format!("Grade {grade}. {meaning}"))?;
+        write_item(text, "", &format!("{title}. {meaning}"))?;
         let counts = self.counts().into_iter();
         let counts: Vec<_> = counts
             .map(|(count, verdict)| format!("{count} {}", verdict.label()))
@@ -94,9 +94,12 @@ impl Report {
         let Some(first) = self.fix_first() else {
             return Ok(());
         };
-        let (id, title) = (&first.check.id, &first.check.title);
         writeln!(text)?;
-        write_item(text, "", &format!("Fix this first: {id}. {title}."))?;
+        if first.is_end_of_app {
+            return write_item(text, "", &format!("Fix this first: {}", first.to_mend()));
+        }
+        let (id, to_mend) = (&first.check.id, first.to_mend());
+        write_item(text, "", &format!("Fix this first: {id}. {to_mend}"))?;
         writeln!(text)?;
         write_item(text, "", &first.check.fix.change)?;
         writeln!(text)?;
