@@ -10,11 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{OnceCell, Semaphore};
+use url::Url;
 
 use crate::verdict::{Outcome, Stop};
 
 pub use driver::{ChromeDriver, ChromiumSettings};
 pub(crate) use tab::{ARRIVAL_TIMEOUT, Tab, failed};
+
+/// The ports that the Fetch standard blocks.
+const BAD_PORTS: [u16; 82] = [
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+    103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465,
+    512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993,
+    995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668,
+    6669, 6679, 6697, 10080,
+];
 
 /// The Chromium of an examination. It starts with its first use.
 #[derive(Clone)]
@@ -40,6 +50,16 @@ impl Chromium {
             has_blocking_policy: AtomicBool::new(false),
             has_started: AtomicBool::new(false),
         }))
+    }
+
+    /// The same for an app at `start`, whose port browsers may refuse.
+    pub(crate) fn for_app(settings: &ChromiumSettings, start: &Url) -> Self {
+        let chromium = Self::new(settings);
+        if let Some(port) = start.port().filter(|it| BAD_PORTS.contains(it)) {
+            let reason = format!("browsers refuse the port {port}: give the app another one");
+            let _ = chromium.0.driver.set(Err(reason));
+        }
+        chromium
     }
 
     /// A browser with a fresh profile, once no other runs.
@@ -100,19 +120,25 @@ mod tests {
     use crate::browser::Visit;
     use crate::foreign_site::ForeignSite;
     use crate::verdict::Verdict;
-    use url::Url;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_browser_that_does_not_start_is_not_tested_and_named_with_the_way_out() {
-        let nowhere = Url::parse("http://127.0.0.1:9").unwrap();
-        for (settings, words) in [
-            (ChromiumSettings::Off, ["--no-chromium", ""]),
+        let [nowhere, app, refused] = ["127.0.0.1:9", "localhost:5000", "localhost:10080"]
+            .map(|it| Url::parse(&format!("http://{it}")).unwrap());
+        for (settings, start, words) in [
+            (ChromiumSettings::Off, &app, ["--no-chromium", ""]),
+            (
+                ChromiumSettings::Hidden,
+                &refused,
+                ["refuse the port 10080", "another"],
+            ),
             (
                 ChromiumSettings::At(nowhere),
+                &app,
                 ["http://127.0.0.1:9", "--webdriver"],
             ),
         ] {
-            let chromium = Chromium::new(&settings);
+            let chromium = Chromium::for_app(&settings, start);
             let stop = chromium.open().await.err().unwrap();
             assert_eq!(stop.verdict, Verdict::NotTested);
             assert!(

@@ -33,7 +33,8 @@ pub(crate) enum Led {
 /// value, and the fields of its form. Of several, the one with the same fields is taken.
 const FIND_CONTROL: &str = r#"
 const [method, path, name, value, fields] = arguments;
-const isToken = value => value.length >= 8 && /^(?!\/)[\w\-.=+\/~:]*$/.test(value) && /[0-9]/.test(value);
+const isToken = value => value.length >= 8 && /^(?!\/)[\w\-.=+\/~:]*$/.test(value)
+  && (/[0-9]/.test(value) || value.length >= 22 && /[a-z]/.test(value) && /[A-Z]/.test(value));
 const target = url => { const it = new URL(url, document.baseURI);
   return it.pathname + '?' + [...it.searchParams].map(([name, value]) => name + '=' + (isToken(value) ? '' : value)).join('&'); };
 const leadsThere = url => target(url) === target(path);

@@ -63,7 +63,7 @@ pub(crate) async fn in_first_testbed<T>(
     work: impl AsyncFnOnce(&Arc<Testbed>) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
     let mut interruption = pin!(interruption);
-    let chromium = Chromium::new(&plan.chromium);
+    let chromium = Chromium::for_app(&plan.chromium, &plan.start);
     let testbed = tokio::select! {
         biased;
         () = &mut interruption => return Ok(None),
@@ -108,13 +108,11 @@ async fn examine_in(
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
-    if let Some((id, says)) = learnt.broken {
+    if let Some(says) = learnt.broken {
+        let untried = Stop::not_testable(format!("no login can be tried: {says}"));
         let results = chosen.into_iter().map(|check| {
-            let stop = match check.id == id {
-                true => Stop::fail(says.clone()),
-                false => Stop::not_testable(format!("no login can be tried: {says}")),
-            };
-            CheckResult::new(check, Err(stop), None, Vec::new())
+            let untried = || CheckResult::new(check, Err(untried.clone()), None, Vec::new());
+            run_check::seen_failure(&app, check).unwrap_or_else(untried)
         });
         let (results, good) = (results.collect(), Vec::new());
         return Ok(Report::new(
@@ -156,10 +154,8 @@ pub(crate) async fn preflight(
 ) -> Result<Option<(App, Vec<PreflightStep>)>, String> {
     let look = async |testbed: &Arc<Testbed>| {
         let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
-        match learnt.broken {
-            None => Ok((learnt.app, learnt.preflight)),
-            Some((_, says)) => Err(says),
-        }
+        let found = (learnt.app, learnt.preflight);
+        learnt.broken.map_or(Ok(found), Err)
     };
     in_first_testbed(plan, interruption, look).await
 }

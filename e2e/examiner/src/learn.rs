@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::app::{App, Flow, Step, shown_target};
 use crate::browser::{Browser, Page, Visit, is_loopback, origin};
+use crate::calls::Call;
 use crate::control::Project;
 use crate::plan::Hints;
 use crate::random;
@@ -37,8 +38,8 @@ pub(crate) struct Learnt {
     pub(crate) preflight: Vec<PreflightStep>,
     /// The time that the start page took.
     pub(crate) latency: Duration,
-    /// The check that the app fails so that no login ends well, and how.
-    pub(crate) broken: Option<(&'static str, String)>,
+    /// The failure for which no login ends well; it is among those of the app.
+    pub(crate) broken: Option<String>,
 }
 
 impl PreflightStep {
@@ -74,11 +75,17 @@ pub(crate) async fn learn(
     let (start, latency) = learning.reach_start_page().await?;
     let broken = match learning.find_everything(&start, flow).await {
         Ok(()) => None,
-        Err(stop) => match learning.broken(mark, flow).await? {
-            Some(broken) => Some(broken),
-            None if learning.app.ways.is_empty() => return Err(stop),
-            None => return Err(stop + refusals::last(testbed, mark).await?.as_str()),
-        },
+        Err(stop) => {
+            if let Some(end) = testbed.end_of_app("the preflight").await {
+                return Err(end);
+            }
+            let calls = testbed.calls(mark).await?;
+            let broken = learning.broken(&calls, flow, &stop).await;
+            if broken.is_none() && !learning.app.ways.is_empty() {
+                return Err(stop + refusals::last(testbed, &calls).await.as_str());
+            }
+            Some(broken.ok_or(stop)?)
+        }
     };
     Ok(Learnt {
         app: learning.app,
@@ -100,8 +107,8 @@ struct Learning<'a> {
 
 impl Learning<'_> {
     /// Adds a finding. A link in it may carry a token.
-    fn found(&mut self, step: &'static str, says: &str) {
-        let says = stack::mask::scrub(says);
+    fn found(&mut self, step: &'static str, says: impl AsRef<str>) {
+        let says = stack::mask::scrub(says.as_ref());
         self.preflight.push(PreflightStep { step, says });
     }
 
@@ -118,10 +125,8 @@ impl Learning<'_> {
             false => String::new(),
         };
         let (start, status) = (&self.testbed.start, page.status);
-        self.found(
-            "reachable",
-            &format!("{start} answers with status {status}{slow}"),
-        );
+        let says = format!("{start} answers with status {status}{slow}");
+        self.found("reachable", says);
         Ok((page, latency))
     }
 
@@ -134,25 +139,20 @@ impl Learning<'_> {
     }
 
     /// The failure of one check for which no login ends well, if it is such.
-    async fn broken(
-        &self,
-        mark: u64,
-        flow: Option<Flow>,
-    ) -> Result<Option<(&'static str, String)>, String> {
-        let calls = self.testbed.calls(mark).await?;
+    async fn broken(&mut self, calls: &[Call], flow: Option<Flow>, stop: &str) -> Option<String> {
         let mut rules = calls.iter().filter_map(|call| call.rule.as_deref());
-        if flow != Some(Flow::Legacy) && rules.any(|rule| rule == "session_key.fresh") {
+        let (check, says) = if flow != Some(Flow::Legacy)
+            && rules.any(|it| it == "session_key.fresh")
+        {
             let says = "the app sends a session key that the broker has seen before, and no further login begins";
-            return Ok(Some(("key-fresh", says.to_owned())));
-        }
-        if self.app.ways.is_empty() {
-            return Ok(None);
-        }
-        let dropped = signed_in::dropped_cookie(self.testbed, &self.app).await;
-        Ok(dropped.map(|cookie| {
-            let says = format!("browsers drop the cookie {cookie}, and no login ends well");
+            ("key-fresh", says.to_owned())
+        } else {
+            let cookie = signed_in::dropped_cookie(self.testbed, &self.app).await?;
+            let says = format!("browsers drop the cookie {cookie}, and no login ends well: {stop}");
             ("cookie-attributes", says)
-        }))
+        };
+        self.app.failed.insert(check, (says.clone(), Vec::new()));
+        Some(says)
     }
 
     /// The ways to sign in, by this flow if one is given.
@@ -177,16 +177,12 @@ impl Learning<'_> {
             ));
         }
         let names: Vec<_> = ways.iter().map(describe).collect();
-        self.found(
-            "sign_in",
-            &format!("sign-in starts by {}", names.join("; ")),
-        );
+        self.found("sign_in", format!("sign-in starts by {}", names.join("; ")));
         for says in found.untried {
-            self.found(PreflightStep::UNTRIED, &says);
+            self.found(PreflightStep::UNTRIED, says);
         }
         if !found.others.is_empty() {
-            let says = format!("other controls: {}", found.others.join("; "));
-            self.found("controls", &says);
+            self.found("controls", format!("others: {}", found.others.join("; ")));
         }
         Ok(ways)
     }
@@ -209,17 +205,10 @@ impl Learning<'_> {
 
     async fn find_callbacks(&mut self) -> Result<(), String> {
         signed_in::complete_callbacks(self.testbed, &mut self.app).await?;
-        let callbacks: BTreeSet<_> = self
-            .app
-            .ways
-            .iter()
-            .map(|way| way.callback.as_str())
-            .collect();
+        let ways = self.app.ways.iter();
+        let callbacks: BTreeSet<_> = ways.map(|way| way.callback.as_str()).collect();
         let callbacks = Vec::from_iter(callbacks).join(" and ");
-        self.found(
-            "callback",
-            &format!("the browser comes back to {callbacks}"),
-        );
+        self.found("callback", format!("the browser comes back to {callbacks}"));
         Ok(())
     }
 
@@ -240,22 +229,17 @@ impl Learning<'_> {
             );
         }
         let whoami = shown_target(&self.app.whoami);
-        self.found("whoami", &format!("{whoami} shows who is signed in"));
+        self.found("whoami", format!("{whoami} shows who is signed in"));
         Ok(())
     }
 
     async fn find_sign_out(&mut self, start: &Page) -> Result<(), String> {
         signed_in::find_sign_out(self.testbed, self.hints, start, &mut self.app).await?;
-        match &self.app.sign_out {
-            Some(step) => {
-                let says = format!("{} signs out", step.describe());
-                self.found("sign_out", &says);
-            }
-            None => self.found(
-                "sign_out",
-                "no way to sign out was found; if there is one, name it with sign_out",
-            ),
-        }
+        let step = self.app.sign_out.as_ref();
+        let none =
+            || "no way to sign out was found; if there is one, name it with sign_out".to_owned();
+        let says = step.map_or_else(none, |step| format!("{} signs out", step.describe()));
+        self.found("sign_out", says);
         Ok(())
     }
 }

@@ -100,11 +100,8 @@ fn sentence(text: &str) -> String {
         .map(|it| it.to_uppercase().to_string())
         .unwrap_or_default();
     let rest = letters.as_str();
-    let end = if text.ends_with(['.', '!', '?']) {
-        ""
-    } else {
-        "."
-    };
+    let has_end = text.ends_with(['.', '!', '?']);
+    let end = if has_end { "" } else { "." };
     format!("{first}{rest}{end}")
 }
 

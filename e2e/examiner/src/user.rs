@@ -129,7 +129,7 @@ impl User<'_> {
 }
 
 /// A person's account at a provider, as its sign-in page takes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Person {
     /// Digits, as GitHub requires.
     pub(crate) id: String,
@@ -161,11 +161,7 @@ impl Person {
     pub(crate) fn with_id_alone() -> Self {
         Self {
             id: random::digits(),
-            name: None,
-            username: None,
-            email: None,
-            is_email_verified: false,
-            picture: None,
+            ..Self::default()
         }
     }
 
@@ -190,11 +186,8 @@ impl Person {
             ("email", &self.email),
             ("picture", &self.picture),
         ];
-        for (name, value) in optional {
-            if let Some(value) = value {
-                fields.push((name, value.clone()));
-            }
-        }
+        let given = optional.into_iter();
+        fields.extend(given.filter_map(|(name, value)| Some((name, value.clone()?))));
         if self.is_email_verified {
             fields.push(("email_verified", "true".to_owned()));
         }

@@ -323,17 +323,14 @@ async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
 
 fn wrong_address(row: &str, right: &Url) -> String {
     let scheme = right.scheme();
+    let other = if scheme == "https" { "http" } else { "https" };
+    let host = right.host_str().unwrap_or_default();
+    let authority = &right[Position::BeforeHost..Position::AfterPort];
     let values = [
         ("scheme", scheme),
-        (
-            "other_scheme",
-            if scheme == "https" { "http" } else { "https" },
-        ),
-        ("host", right.host_str().unwrap_or_default()),
-        (
-            "authority",
-            &right[Position::BeforeHost..Position::AfterPort],
-        ),
+        ("other_scheme", other),
+        ("host", host),
+        ("authority", authority),
         ("path", right.path()),
         ("right", right.as_str()),
     ];

@@ -244,11 +244,6 @@ fn describe(exchange: &Exchange) -> String {
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
 pub(crate) fn failed(error: WebDriverError) -> Stop {
     let error = error.to_string();
-    if error.contains("ERR_UNSAFE_PORT") {
-        return Stop::not_tested(
-            "Chromium refuses the port of the app, as every browser does: give the app another port",
-        );
-    }
     let line = error.lines().find(|it| !it.trim().is_empty());
     Stop::harness(format!("Chromium: {}", line.unwrap_or("no reason given")))
 }

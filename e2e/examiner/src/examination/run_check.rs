@@ -10,14 +10,21 @@ use crate::verdict::{Outcome, Stop, Verdict};
 
 /// Runs one check in each flow that it concerns.
 pub(super) async fn run_check(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
-    if let Some((says, evidence)) = app.failed.get(&*check.id) {
-        return CheckResult::new(check, Err(Stop::fail(says)), None, evidence.clone());
+    if let Some(failure) = seen_failure(app, check) {
+        return failure;
     }
     let result = run_in_flows(testbed, app, check).await;
     match result.verdict.is_red() {
         true => result.or_end_of_app(testbed.end_of_app(&check.id).await),
         false => result,
     }
+}
+
+/// The failure of the check that was seen while the app was learnt.
+pub(super) fn seen_failure(app: &App, check: &'static Check) -> Option<CheckResult> {
+    let (says, evidence) = app.failed.get(&*check.id)?;
+    let failure = Err(Stop::fail(says));
+    Some(CheckResult::new(check, failure, None, evidence.clone()))
 }
 
 async fn run_in_flows(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {

@@ -10,6 +10,7 @@ use crate::search;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
 use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, require};
 
 /// The number of controls that are pressed at most.
 const MAX_PRESSES: usize = 40;
@@ -77,8 +78,6 @@ enum Pressed {
     Started(FoundWay),
     /// Another page of the app.
     Page(Page),
-    /// The reason for which there is none.
-    Nothing(String),
 }
 
 impl Search<'_> {
@@ -100,9 +99,9 @@ impl Search<'_> {
             self.pressed.push(step.clone());
             let steps = [before, &[step]].concat();
             match self.press(&steps, &control.describe()).await? {
-                Pressed::Started(found) => self.add(found),
-                Pressed::Page(page) if before.is_empty() => further.push((steps, page)),
-                Pressed::Page(_) | Pressed::Nothing(_) => {}
+                Ok(Pressed::Started(found)) => self.add(found),
+                Ok(Pressed::Page(page)) if before.is_empty() => further.push((steps, page)),
+                _ => {}
             }
         }
         for (steps, page) in further {
@@ -122,19 +121,19 @@ impl Search<'_> {
             }
             let known = self.found.untried.len();
             match self.press(std::slice::from_ref(step), provider).await? {
-                Pressed::Started(found) if found.way.provider != provider => {
+                Ok(Pressed::Started(found)) if found.way.provider != provider => {
                     let other = found.way.provider;
                     return Err(format!(
                         "sign_in.{provider}: {control} starts a sign-in with {other}"
                     ));
                 }
-                Pressed::Started(found) => self.add(found),
+                Ok(Pressed::Started(found)) => self.add(found),
                 _ if self.settings.is_none() && self.found.untried.len() == known => {
                     return Err(format!(
                         "sign_in.{provider}: a press of {control} does not reach the broker"
                     ));
                 }
-                Pressed::Page(_) | Pressed::Nothing(_) => {}
+                _ => {}
             }
         }
         Ok(())
@@ -157,122 +156,92 @@ impl Search<'_> {
 
     /// Takes the steps in a fresh browser, and once more if a callback had to be
     /// registered. `words` are those of the control.
-    async fn press(&mut self, steps: &[Step], words: &str) -> Result<Pressed, String> {
-        let mark = self.testbed.mark().await?;
-        let mut pressed = self.press_once(steps, mark).await?;
-        if matches!(pressed, Pressed::Started(_)) {
-            return Ok(pressed);
-        }
-        let mut calls = self.testbed.calls(mark).await?;
+    async fn press(&mut self, steps: &[Step], words: &str) -> Result<Outcome<Pressed>, String> {
         let own = self.own_project();
-        let mut refusal = refusals::look(self.testbed, &calls, own.as_deref()).await?;
-        if matches!(refusal, Refusal::Registered) {
-            let again = self.testbed.mark().await?;
-            pressed = self.press_once(steps, again).await?;
-            if matches!(pressed, Pressed::Started(_)) {
+        let control = steps.last().map_or_else(String::new, Step::describe);
+        let mut is_again = false;
+        loop {
+            let mark = self.testbed.mark().await?;
+            let mut browser = self.testbed.browser("browser", &Transcript::start());
+            let pressed = self.press_in(&mut browser, steps, mark).await;
+            let calls = self.testbed.calls(mark).await?;
+            self.look_for_leaks(&browser, &calls);
+            if matches!(pressed, Ok(Pressed::Started(_))) {
                 return Ok(pressed);
             }
-            calls = self.testbed.calls(again).await?;
-            refusal = refusals::look(self.testbed, &calls, own.as_deref()).await?;
-        }
-        let control = steps.last().map_or_else(String::new, Step::describe);
-        match refusal {
-            Refusal::Settings(sentence) => {
-                self.settings.get_or_insert(sentence);
+            match refusals::look(self.testbed, &calls, own.as_deref()).await? {
+                Refusal::Registered if !is_again => {
+                    is_again = true;
+                    continue;
+                }
+                Refusal::Settings(sentence) => drop(self.settings.replace(sentence)),
+                Refusal::Call(says) => self.found.untried.push(format!("{control}: {says}")),
+                Refusal::None | Refusal::Registered => self.note(&control, words, &pressed, &calls),
             }
-            Refusal::Call(sentence) => self.found.untried.push(format!("{control}: {sentence}")),
-            Refusal::None | Refusal::Registered => self.note(&control, words, &pressed, &calls),
+            return Ok(pressed);
         }
-        Ok(pressed)
     }
 
     /// Notes what a control does that leads no browser to the broker.
-    fn note(&mut self, control: &str, words: &str, pressed: &Pressed, calls: &[Call]) {
+    fn note(&mut self, control: &str, words: &str, pressed: &Outcome<Pressed>, calls: &[Call]) {
         let (answer, status) = match pressed {
-            Pressed::Page(page) => (format!("answers with status {}", page.status), page.status),
-            Pressed::Nothing(reason) => (format!("leads nowhere ({reason})"), 400),
-            Pressed::Started(_) => return,
+            Ok(Pressed::Started(_)) => return,
+            Ok(Pressed::Page(page)) => {
+                (format!("answers with status {}", page.status), page.status)
+            }
+            Err(stop) => (format!("leads nowhere ({})", stop.actual), 400),
         };
         let is_begun = |it: &Call| it.operation == SESSION && it.status.is_some_and(|it| it < 400);
         let names = format!("{control} {words}").to_lowercase();
         let names_provider = names.contains("google") || names.contains("github");
-        let Found {
-            untried, others, ..
-        } = &mut self.found;
         if calls.iter().any(is_begun) {
-            untried.push(format!(
+            self.found.untried.push(format!(
                 "{control} begins a login at the broker and {answer}, which leads the browser no further: if a script \
                  does, name its request with sign_in, or let the app answer with a redirect"
             ));
         } else if status >= 500 || (status >= 400 && names_provider) {
-            untried.push(format!(
-                "{control} {answer}: if it signs in, nothing is known about it"
-            ));
+            let says = format!("{control} {answer}: if it signs in, nothing is known about it");
+            self.found.untried.push(says);
         } else {
-            others.push(format!("{control} {answer}"));
+            self.found.others.push(format!("{control} {answer}"));
         }
-    }
-
-    async fn press_once(&mut self, steps: &[Step], mark: u64) -> Result<Pressed, String> {
-        let transcript = Transcript::start();
-        let mut browser = self.testbed.browser("browser", &transcript);
-        let pressed = self.press_in(&mut browser, steps, mark).await?;
-        self.look_for_leaks(&browser, mark).await?;
-        Ok(pressed)
     }
 
     /// Looks for secrets in what the browser got: no check sees what a login does that it
     /// cannot follow.
-    async fn look_for_leaks(&mut self, browser: &Browser, mark: u64) -> Result<(), String> {
+    fn look_for_leaks(&mut self, browser: &Browser, calls: &[Call]) {
         let haystacks = search::haystacks_of(browser, |page| self.testbed.is_app(&page.url));
         let mut secrets = self.secrets.iter();
         let secret = secrets.find_map(|it| search::find_text(&haystacks, it));
-        let calls = self.testbed.calls(mark).await?.into_iter();
-        let logins = calls.filter(|it| it.operation == SESSION);
-        let key = search::find_key(&haystacks, &logins.filter_map(|it| it.login).collect());
-        for (check, what, place) in [
-            ("secret-not-in-browser", "client secret", secret),
-            ("key-not-in-browser", "session key of a login", key),
-        ] {
-            let Some(place) = place else { continue };
-            let (says, lines) = (
-                format!("the {what} is in {place}"),
-                &browser.transport.transcript,
-            );
-            let failed = self.found.failed.entry(check);
-            failed.or_insert_with(|| (says, lines.lines()));
-        }
-        Ok(())
+        let logins = calls.iter().filter(|it| it.operation == SESSION);
+        let logins = logins.filter_map(|it| it.login.clone()).collect();
+        let key = search::find_key(&haystacks, &logins);
+        let mut add = |check, what: &str, place: Option<String>| {
+            let failure = place.map(|it| {
+                (
+                    format!("{what} is in {it}"),
+                    browser.transport.transcript.lines(),
+                )
+            });
+            self.found.failed.extend(failure.map(|it| (check, it)));
+        };
+        add("secret-not-in-browser", "the client secret", secret);
+        add("key-not-in-browser", "the session key of a login", key);
     }
 
-    async fn press_in(
-        &self,
-        browser: &mut Browser,
-        steps: &[Step],
-        mark: u64,
-    ) -> Result<Pressed, String> {
-        let mut page = match browser.open(&self.testbed.start).await {
-            Ok(page) => page,
-            Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
-        };
+    async fn press_in(&self, browser: &mut Browser, steps: &[Step], mark: u64) -> Outcome<Pressed> {
+        let mut page = browser.open(&self.testbed.start).await?;
         for step in steps {
-            let Some(visit) = step.on_page(&page) else {
-                let missing = "it is not on the page any more";
-                return Ok(Pressed::Nothing(missing.to_owned()));
-            };
-            match self.testbed.up_to_broker(browser, visit).await {
-                Ok(Arrival::Stopped(visit)) => {
-                    return self.started(browser, steps, visit, mark).await;
-                }
-                Ok(Arrival::Page(next)) => page = next,
-                Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
+            let visit = step.on_page(&page);
+            let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
+            match self.testbed.up_to_broker(browser, visit).await? {
+                Arrival::Stopped(visit) => return self.started(browser, steps, visit, mark).await,
+                Arrival::Page(next) => page = next,
             }
         }
-        Ok(if self.testbed.is_app(&page.url) {
-            Pressed::Page(page)
-        } else {
-            Pressed::Nothing(format!("it leads to {}", origin(&page.url)))
-        })
+        let is_app = self.testbed.is_app(&page.url);
+        require(is_app, || format!("it leads to {}", origin(&page.url)))?;
+        Ok(Pressed::Page(page))
     }
 
     /// Follows a visit of the broker to the provider, which the page's control does not
@@ -283,18 +252,15 @@ impl Search<'_> {
         steps: &[Step],
         visit: Visit,
         mark: u64,
-    ) -> Result<Pressed, String> {
+    ) -> Outcome<Pressed> {
         let flow = match visit.url.path() {
             "/authorize" => Flow::Legacy,
             path if path.starts_with("/login/") => Flow::Clean,
-            path => return Ok(Pressed::Nothing(format!("it leads to the broker's {path}"))),
+            path => return Err(Stop::fail(format!("it leads to the broker's {path}"))),
         };
         let app = App::default();
         let trial = Trial::new(self.testbed, &app, flow);
-        let page = match trial.to_provider(browser, visit).await {
-            Ok(page) => page,
-            Err(stop) => return Ok(Pressed::Nothing(stop.actual)),
-        };
+        let page = trial.to_provider(browser, visit).await?;
         let provider = self.testbed.provider_at(&page.url).unwrap_or("google");
         let calls = self.testbed.calls(mark).await?;
         let project = calls.iter().rev().find_map(|call| call.project.clone());
