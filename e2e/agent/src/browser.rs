@@ -154,7 +154,8 @@ impl<T: Transport> Browser<T> {
 
     /// Navigates and follows redirects, up to an address for which `is_end` holds. The
     /// first address is asked for in any case. A redirect to an address that the browser
-    /// may not ask for ends the navigation at the page that has it.
+    /// may not ask for ends the navigation at the page that has it, and so does a page that
+    /// looks again by itself, at an address of this navigation.
     ///
     /// # Errors
     ///
@@ -169,6 +170,7 @@ impl<T: Transport> Browser<T> {
             let reason = NavigationError::Forbidden(visit.url);
             return Err(self.transport.stop(reason));
         }
+        let begin = self.asked.len();
         for _ in 0..MAX_REDIRECTS {
             let page = self.send(&visit).await?;
             let Some(next) = visit.after(&page, |url| self.transport.is_preferred(url)) else {
@@ -177,7 +179,8 @@ impl<T: Transport> Browser<T> {
             if is_end(&next.url) {
                 return Ok(Arrival::Stopped(next));
             }
-            if !self.transport.may_ask(&next.url) {
+            let looks_again = !page.is_redirect() && self.asked[begin..].contains(&next.url);
+            if looks_again || !self.transport.may_ask(&next.url) {
                 return Ok(Arrival::Page(page));
             }
             visit = next;

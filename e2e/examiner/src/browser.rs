@@ -190,4 +190,22 @@ pub(crate) mod tests {
             stop.actual
         );
     }
+
+    #[tokio::test]
+    async fn a_page_that_looks_again_by_itself_is_shown() {
+        let site = Site::start("127.0.0.1", |request| {
+            let next = if request.starts_with("GET /b") {
+                "/a"
+            } else {
+                "/b"
+            };
+            let body = format!("<meta http-equiv=refresh content='1;url={next}'>");
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close";
+            format!("{head}\r\n\r\n{body}")
+        });
+        let site = site.await.unwrap();
+        let start = site.origin.join("/a").unwrap();
+        let page = plain_browser().open(&start).await.unwrap();
+        assert_eq!(page.url.path(), "/b");
+    }
 }
