@@ -44,16 +44,20 @@ pub(crate) struct CheckSteps {
     pub(crate) needs_chromium: bool,
 }
 
-/// Lists the checks, each with the functions of its parts; those after `+` need Chromium.
+/// Lists the checks, each with the functions of its parts; those after `+` need Chromium. Of a
+/// check with several parts one may be NOT TESTED: the report says so, and the rest counts.
 macro_rules! checks {
-    ($($id:literal => $($module:ident::$function:ident)? $(+ $real:ident::$in_real:ident)?,)+) => {
+    ($($id:literal =>
+        $($module:ident::$function:ident $(& $next:ident::$then:ident)?)?
+        $(+ $real:ident::$in_real:ident)?,
+    )+) => {
         const CHECKS: &[CheckSteps] = &[$(CheckSteps {
             id: $id,
             parts: &[
                 $(|trial| Box::pin(async move {
                     $module::$function(trial).await?;
                     trial.end()
-                }),)?
+                }), $(|trial| Box::pin($next::$then(trial)),)?)?
                 $(|trial| Box::pin(async move {
                     $real::$in_real(trial).await?;
                     trial.end()
@@ -80,6 +84,8 @@ checks! {
     "concurrent-callback" => simultaneous::concurrent_callback,
     "callback-replay" => callback::callback_replay,
     "callback-head" => callback::callback_head,
+    "login-not-cancelled" => callback::login_not_cancelled,
+    "callback-hostile" => callback::callback_hostile,
     "back-button" => + chromium::back_button,
     "no-retry-result" => failures::no_retry,
     "no-retry-token" => failures::no_retry,
@@ -93,7 +99,7 @@ checks! {
     "answer-checked" => answers::answer_checked,
     "answer-shown-checked" => answers::answer_shown_checked,
     "authorization-url-checked" => answers::authorization_url_checked,
-    "late-return" => timing::late_return,
+    "late-return" => timing::late_return & timing::late_departure,
     "state-present" => legacy::state_present,
     "state-checked" => legacy::state_checked,
     "state-bound" => legacy::state_bound,
@@ -113,6 +119,7 @@ checks! {
     "relogin-replaces" => sessions::relogin_replaces,
     "sign-out-server" => sign_out::sign_out_server,
     "sign-out-same-site" => sign_out::sign_out_same_site + chromium::sign_out_same_site,
+    "sign-out-ends-logins" => sessions::sign_out_ends_logins,
     "return-to" => redirects::return_to,
     "restart-of-app" => sessions::restart_of_app,
     "replicas" => replicas::replicas,

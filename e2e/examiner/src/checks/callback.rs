@@ -1,19 +1,22 @@
 //! The callback: it signs in only the browser that began, and only once; and requests of it
-//! that are no plain visit: by HEAD, by a prefetch, with parameters, bodies and headers that no
-//! flow sends.
+//! that are no plain visit: too early, by HEAD, by a prefetch, with parameters, bodies and
+//! headers that no flow sends.
 
 use futures_util::future::try_join_all;
 use reqwest::Method;
 
 use super::corpora::{CORPORA, Pair, fill};
-use super::demands::{no_call, no_server_error};
+use super::demands::{
+    no_call, no_one_time_call, no_server_error, parameter, signed_in, signed_out, worth_nothing,
+};
+use super::profiles::harm_of;
 use crate::app::SignInWay;
-use crate::browser::{Visit, encode};
+use crate::browser::{Page, Visit, encode};
 use crate::calls;
 use crate::random;
-use crate::trial::Trial;
+use crate::trial::{IDLE, Trial};
 use crate::user::{Person, User};
-use crate::verdict::{Outcome, no_takeover, require};
+use crate::verdict::{Outcome, Stop, no_takeover};
 
 /// `binding-required`: the callback of a login that another browser began.
 pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
@@ -21,28 +24,76 @@ pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
     let mut foreign = trial.user_as("the attacker's browser", victim.person.clone());
     let callback = victim.up_to_callback().await?;
 
-    let mark = trial.mark().await?;
-    let page = foreign.visit(Visit::typed(&callback.url)).await?;
-    let calls = trial.calls(mark).await?;
+    let what = "the callback in a browser without a session";
+    let ended = worth_nothing(&mut foreign, Visit::typed(&callback.url), what, IDLE).await;
     no_takeover(foreign.is_signed_in().await?, || {
+        let path = callback.url.path();
         format!(
-            "a browser without any cookie asked for {} and is signed in as the user who had signed in elsewhere",
-            callback.url.path()
+            "a browser without any cookie asked for {path} and is signed in as the user who had signed in elsewhere"
         )
     })?;
-    let what = "the callback in a browser without a session";
-    no_call(
-        &calls,
-        calls::is_fetch,
-        &format!("{what} made the app call"),
-    )?;
-    no_server_error(&page, &format!("{what} answers with"))?;
+    no_server_error(&ended?, &format!("{what} answers with"))?;
     // The login itself is unharmed.
     victim.visit(callback).await?;
-    require(
-        victim.is_signed_in().await?,
-        || "after the callback in another browser, the user's own sign-in fails",
-    )
+    let failed = "after the callback in another browser, the user's own sign-in fails";
+    signed_in(&mut victim, failed).await
+}
+
+/// `login-not-cancelled`: requests of the callback while the user is at the provider.
+pub(super) async fn login_not_cancelled(trial: &Trial<'_>) -> Outcome {
+    let rows = CORPORA.early_callbacks.iter();
+    let ends = rows.map(|(what, row)| early_callback(trial, what, row));
+    try_join_all(ends).await.map(drop)
+}
+
+async fn early_callback(trial: &Trial<'_>, what: &str, row: &str) -> Outcome {
+    let mut ada = trial.user("browser A", "Ada");
+    let visit = ada.begin().await?;
+    let page = trial.to_provider(&mut ada.browser, visit).await?;
+    let mut early = Visit::typed(&trial.callback()?);
+    let query = fill(row, &[("other", random::secret())]);
+    early
+        .url
+        .set_query(Some(&*query).filter(|it| !it.is_empty()));
+    ada.visit(early).await?;
+    let callback = ada.choose(&page).await?;
+    ada.visit(callback).await?;
+    let failed = format!(
+        "while the user was at the provider, their browser asked for the callback {what}; the login that was under way does not sign in any more"
+    );
+    signed_in(&mut ada, &failed).await
+}
+
+/// `callback-hostile`: markup in what the callback's address carries, in the browser of a login
+/// and in another.
+pub(super) async fn callback_hostile(trial: &Trial<'_>) -> Outcome {
+    for (what, row) in &CORPORA.hostile_queries {
+        let mut ada = trial.user("browser A", "Ada");
+        let mut callback = ada.up_to_callback().await?;
+        let needle = random::letters();
+        let markup = fill(&CORPORA.hostile_text, &[("needle", &needle)]);
+        let state = parameter(&callback.url, "state").unwrap_or_default();
+        let values = [("state", state), ("markup", percent_encoded(&markup))];
+        callback.url.set_query(Some(&fill(row, &values)));
+        let harm_on = |page: &Page| {
+            let (harm, path) = (harm_of(page, &needle)?, page.url.path());
+            Some(format!(
+                "{what} in the callback's address {harm}, on {path}"
+            ))
+        };
+        for mut user in [trial.user("browser B", "Ben"), ada] {
+            let before = user.browser.seen.len();
+            user.visit(callback.clone()).await?;
+            if let Some(harm) = user.browser.seen[before..].iter().find_map(harm_on) {
+                return Err(Stop::fail(harm));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn percent_encoded(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 /// The time after which a login is over.
@@ -63,43 +114,27 @@ pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
         let page = visitor.visit(replay.clone()).await?;
         no_server_error(&page, "the callback, asked for again, answers with")?;
     }
-    require(
-        !thief.is_signed_in().await?,
-        || "the callback, asked for again in another browser, signs it in",
-    )?;
+    let what = "the callback, asked for again,";
+    let elsewhere = format!("{what} in another browser, signs it in");
+    signed_out(&mut thief, &elsewhere).await?;
     if trial.app.sign_out.is_some() {
         ada.sign_out().await?;
         ada.visit(replay.clone()).await?;
-        require(
-            !ada.is_signed_in().await?,
-            || "the callback, asked for again after sign-out, signs in",
-        )?;
+        signed_out(&mut ada, &format!("{what} after sign-out, signs in")).await?;
     }
     trial.advance(LATER_SECONDS).await?;
     thief.visit(replay).await?;
-    require(!thief.is_signed_in().await?, || {
-        format!(
-            "the callback, asked for again in another browser after {LATER_SECONDS} s, signs it in"
-        )
-    })?;
-    let calls = trial.calls(mark).await?;
-    let operation = trial.flow.one_time_call();
-    let what = "the callback, asked for again, made the app repeat its call:";
-    no_call(&calls, |call| call.operation == operation, what)
+    signed_out(&mut thief, &format!("{elsewhere}, after {LATER_SECONDS} s")).await?;
+    no_one_time_call(trial, &trial.calls(mark).await?, what)
 }
 
 /// `callback-head`: a HEAD or a prefetch, and then the visit.
 pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
-    let ways = [
+    for (way, method, purpose) in [
         ("a HEAD", Method::HEAD, ""),
         ("a prefetch", Method::GET, "prefetch"),
-        (
-            "a prefetch with prerendering",
-            Method::GET,
-            "prefetch;prerender",
-        ),
-    ];
-    for (way, method, purpose) in ways {
+        ("a prerendering", Method::GET, "prefetch;prerender"),
+    ] {
         let mut ada = trial.user("browser A", "Ada");
         let callback = ada.up_to_callback().await?;
         let mark = trial.mark().await?;
@@ -107,15 +142,11 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
         let changed = changed.with_header("sec-purpose", purpose);
         ada.browser.send(&changed).await?;
         let calls = trial.calls(mark).await?;
-        require(calls.is_empty(), || {
-            let made: Vec<_> = calls.iter().map(calls::describe).collect();
-            let made = made.join("; ");
-            format!("{way} of the callback made the app call {made}")
-        })?;
+        let what = format!("{way} of the callback made the app call");
+        no_call(&calls, |_| true, &what)?;
         ada.visit(callback).await?;
-        require(ada.is_signed_in().await?, || {
-            format!("after {way} of the callback, the user's visit does not sign in")
-        })?;
+        let failed = format!("after {way} of the callback, the user's visit does not sign in");
+        signed_in(&mut ada, &failed).await?;
     }
     Ok(())
 }
@@ -124,19 +155,22 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
 pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     let mut victim = trial.user("the victim's browser", "Vera");
     victim.sign_in().await?;
-    let is_ignored =
-        |name: &str| !(is_shared(&trial.app.ways) && ["code", "state", "error"].contains(&name));
+    let own = trial.way()?;
+    // Where both flows end at one address, the legacy parameters mean something.
+    let is_legacy = |it: &SignInWay| it.flow != own.flow && it.callback == own.callback;
+    let is_shared = trial.app.ways.iter().any(is_legacy);
+    let is_ignored = |name: &str| !is_shared || !["code", "state", "error"].contains(&name);
     let values = values_of(&victim.person);
     let mut attempts = Vec::new();
     for group in &CORPORA.parameters {
         let pairs = group.pairs.iter().filter(|(name, _)| is_ignored(name));
-        let fields: Vec<_> = pairs
-            .map(|(name, value)| (name.clone(), fill(value, &values)))
-            .collect();
-        attempts.extend(PLACES.map(|(place, words)| Attempt {
+        let fields = pairs.map(|(name, value)| (name.clone(), fill(value, &values)));
+        let fields: Vec<_> = fields.collect();
+        attempts.extend(PLACES.map(|(place, is_usual, put)| Attempt {
             victim: &victim.person,
-            what: format!("{} {words}", group.name),
-            place,
+            what: format!("{} {place}", group.name),
+            is_usual,
+            put,
             fields: fields.clone(),
         }));
     }
@@ -145,12 +179,6 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     }
     let ends = attempts.iter().map(|it| it.at_the_end(trial));
     try_join_all(ends).await.map(drop)
-}
-
-/// Whether both flows end at one address: there, the legacy parameters mean something.
-fn is_shared(ways: &[SignInWay]) -> bool {
-    let mut pairs = ways.iter().flat_map(|a| ways.iter().map(move |b| (a, b)));
-    pairs.any(|(a, b)| a.flow != b.flow && a.callback == b.callback)
 }
 
 /// The values that the rows of the parameters stand for.
@@ -167,22 +195,32 @@ fn values_of(victim: &Person) -> [(&'static str, String); 7] {
     ]
 }
 
-/// The place of the parameters.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ParameterPlace {
-    Query,
-    /// The body of a GET.
-    Body,
-    Form,
-    Headers,
-}
+/// Puts parameters into a request.
+type Put = fn(Visit, &[Pair]) -> Visit;
 
-/// Every place, in words.
-const PLACES: [(ParameterPlace, &str); 4] = [
-    (ParameterPlace::Query, "in the query"),
-    (ParameterPlace::Body, "in a body"),
-    (ParameterPlace::Form, "in a form"),
-    (ParameterPlace::Headers, "in headers"),
+/// Every place, in words, and whether a browser sends such a request.
+const PLACES: [(&str, bool, Put); 4] = [
+    ("in the query", true, |mut visit, fields| {
+        visit.url.set_query(Some(&encode(fields)));
+        visit
+    }),
+    ("in a body", false, |mut visit, fields| {
+        visit.fields = Some(fields.to_vec());
+        visit
+    }),
+    ("in a form", false, |mut visit, fields| {
+        visit.fields = Some(fields.to_vec());
+        visit.with_method(Method::POST)
+    }),
+    ("in headers", true, |visit, fields| {
+        let names = CORPORA.parameter_headers.iter();
+        names.fold(visit, |visit, (name, header)| {
+            match fields.iter().find(|(its, _)| its == name) {
+                Some((_, value)) => visit.with_header(header, value),
+                None => visit,
+            }
+        })
+    }),
 ];
 
 /// An attempt to be the victim by parameters of the callback.
@@ -190,89 +228,50 @@ struct Attempt<'v> {
     victim: &'v Person,
     /// The parameters and their place, in words.
     what: String,
-    place: ParameterPlace,
+    is_usual: bool,
+    put: Put,
     fields: Vec<Pair>,
 }
 
 impl Attempt<'_> {
-    fn apply(&self, mut visit: Visit) -> Visit {
-        match self.place {
-            ParameterPlace::Query => visit.url.set_query(Some(&encode(&self.fields))),
-            ParameterPlace::Body => visit.fields = Some(self.fields.clone()),
-            ParameterPlace::Form => {
-                visit.method = Method::POST;
-                visit.fields = Some(self.fields.clone());
-            }
-            ParameterPlace::Headers => {
-                for (name, header) in &CORPORA.parameter_headers {
-                    if let Some((_, value)) = self.fields.iter().find(|(its, _)| its == name) {
-                        visit = visit.with_header(header, value);
-                    }
-                }
-            }
-        }
-        visit
-    }
-
     async fn without_login(&self, trial: &Trial<'_>) -> Outcome {
         let mut attacker = trial.user("the attacker's browser", "Mallory");
         attacker.open(&trial.testbed.start).await?;
         let mark = trial.mark().await?;
-        let visit = self.apply(Visit::typed(&trial.callback()?));
-        attacker.visit(visit).await?;
+        let visit = Visit::typed(&trial.callback()?);
+        attacker.visit((self.put)(visit, &self.fields)).await?;
         self.not_the_victim(&mut attacker).await?;
         let calls = trial.testbed.calls(mark).await?;
-        require(!calls.iter().any(calls::is_fetch), || {
-            let what = &self.what;
-            format!("the callback with {what} makes the app ask the broker, without a login")
-        })
+        let what = format!(
+            "without a login, the callback with {} made the app call",
+            self.what
+        );
+        no_call(&calls, calls::is_fetch, &what)
     }
 
     async fn at_the_end(&self, trial: &Trial<'_>) -> Outcome {
         let mut ada = trial.user("browser A", "Ada");
         let callback = ada.up_to_callback().await?;
         let mut changed = ada.clone();
-        changed.visit(self.apply(callback.clone())).await?;
+        let visit = (self.put)(callback.clone(), &self.fields);
+        changed.visit(visit).await?;
         self.not_the_victim(&mut changed).await?;
-        let mut ends_well = changed.is_signed_in().await?;
-        if !ends_well && matches!(self.place, ParameterPlace::Body | ParameterPlace::Form) {
+        if !changed.is_signed_in().await? && !self.is_usual {
             // No browser sends such a request; an app may refuse it, but not end the login.
             // The cookies are those of before: without its Lax cookie the request looks like
             // a first visit, to which many frameworks give a new session.
-            ada.visit(callback).await?;
-            self.not_the_victim(&mut ada).await?;
-            ends_well = ada.is_signed_in().await?;
+            changed = ada;
+            changed.visit(callback).await?;
+            self.not_the_victim(&mut changed).await?;
         }
-        require(ends_well, || {
-            let what = &self.what;
-            format!("a login whose callback has {what} does not end well")
-        })
+        let failed = format!("a login whose callback has {} does not end well", self.what);
+        signed_in(&mut changed, &failed).await
     }
 
     async fn not_the_victim(&self, user: &mut User<'_>) -> Outcome {
-        no_takeover(user.sees(self.victim).await?, || {
-            let what = &self.what;
-            format!("the callback with {what} shows that user's account")
+        let is_victim = user.sees(self.victim).await?;
+        no_takeover(is_victim, || {
+            format!("the callback with {} shows that user's account", self.what)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::Flow;
-
-    #[test]
-    fn two_flows_share_a_callback_if_they_have_one_path() {
-        let way = |flow, callback: &str| SignInWay {
-            flow,
-            provider: "google",
-            steps: Vec::new(),
-            callback: callback.to_owned(),
-        };
-        let clean = way(Flow::Clean, "/callback");
-        assert!(!is_shared(&[clean.clone(), clean.clone()]));
-        assert!(!is_shared(&[clean.clone(), way(Flow::Legacy, "/old")]));
-        assert!(is_shared(&[clean, way(Flow::Legacy, "/callback")]));
     }
 }

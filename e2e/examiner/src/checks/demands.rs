@@ -1,9 +1,11 @@
-//! The demands that several checks make of a page, of the app's calls, and of a browser's
-//! cookies; and the sign by which they see a session where no name shows.
+//! The demands that several checks make of a page, of the app's calls, of a browser's cookies
+//! and of its session; and the sign by which they see a session where no name shows.
+
+use std::time::Duration;
 
 use url::Url;
 
-use crate::browser::{Browser, Cookie, Page};
+use crate::browser::{Browser, Cookie, Page, Visit};
 use crate::calls::{self, Call};
 use crate::trial::Trial;
 use crate::user::User;
@@ -22,6 +24,40 @@ pub(super) fn no_call(calls: &[Call], is_such: impl Fn(&Call) -> bool, what: &st
         None => Ok(()),
         Some(call) => Err(Stop::fail(format!("{what} {}", calls::describe(call)))),
     }
+}
+
+/// Demands that the app shows the user to their browser; `otherwise` is the failure.
+pub(super) async fn signed_in(user: &mut User<'_>, otherwise: &str) -> Outcome {
+    require(user.is_signed_in().await?, || otherwise)
+}
+
+/// Demands that it does not.
+pub(super) async fn signed_out(user: &mut User<'_>, otherwise: &str) -> Outcome {
+    require(!user.is_signed_in().await?, || otherwise)
+}
+
+/// Demands that a request of the callback is worth nothing in this browser: it signs nobody
+/// in, no code is sent and no result read, up to `idle` after the answer. `what` begins the
+/// sentence of a failure.
+pub(super) async fn worth_nothing(
+    user: &mut User<'_>,
+    visit: Visit,
+    what: &str,
+    idle: Duration,
+) -> Outcome<Page> {
+    let trial = user.trial;
+    let mark = trial.mark().await?;
+    let page = user.visit(visit).await?;
+    let calls = trial.testbed.calls_when_idle(mark, idle).await?;
+    signed_out(user, &format!("{what} signs the user in")).await?;
+    no_one_time_call(trial, &calls, what)?;
+    Ok(page)
+}
+
+/// Demands that no code was sent and no result read.
+pub(super) fn no_one_time_call(trial: &Trial<'_>, calls: &[Call], what: &str) -> Outcome {
+    let is_one_time = |call: &Call| call.operation == trial.flow.one_time_call();
+    no_call(calls, is_one_time, &format!("{what} made the app call"))
 }
 
 /// Demands that a search found nothing; `what`, such as "the access token is", and the place

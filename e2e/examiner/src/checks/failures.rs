@@ -2,12 +2,10 @@
 //! person starts again with secrets of the new login's own. Other checks share the login in which
 //! one call of the app meets a fault.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 use url::Url;
 
-use super::demands::{offers_restart, restart};
+use super::demands::{no_server_error, page_in_words, parameter, restart, signed_in};
 use crate::app::Flow;
 use crate::browser::{Arrival, Browser, Page, Visit};
 use crate::calls::operation::{PROFILE, SESSION, TOKEN};
@@ -43,13 +41,11 @@ pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
         trial.testbed.control.disarm().await?;
         made.retain(|call| call.operation == operation);
         if made.is_empty() {
-            return Err(Stop::not_testable(format!(
-                "the callback did not make the app call {operation}"
-            )));
+            return Err(not_called(operation));
         }
-        require(made.len() == 1, || {
-            let all: Vec<_> = made.iter().map(calls::describe).collect();
-            let (times, all) = (made.len(), all.join("; "));
+        let all: Vec<_> = made.iter().map(calls::describe).collect();
+        let (times, all) = (made.len(), all.join("; "));
+        require(times == 1, || {
             format!("after {fault} the app called {times} times: {all}")
         })?;
     }
@@ -57,7 +53,7 @@ pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
 }
 
 /// The ways in which a login fails, each with the error of the specification.
-const FAILURES: [(&str, &str); 3] = [
+pub(super) const FAILURES: [(&str, &str); 3] = [
     ("deny", "access_denied"),
     ("token_refused", "invalid_provider_response"),
     ("server_error", "provider_unavailable"),
@@ -79,18 +75,17 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
     };
     let page = fail(trial, &mut ada.browser, visit, "deny").await?;
     if ada.person.is_shown_in(&page.body) {
-        check_words(trial, &page, "access_denied")?;
+        no_server_error(&page, "access_denied is answered with")?;
+        page_in_words(trial, &page, "after access_denied")?;
     } else {
         check_page(trial, &page, "access_denied")?;
     }
-    require(
-        ada.is_signed_in().await?,
-        || "a user who was signed in and cancelled another sign-in is signed out",
-    )
+    let failed = "a user who was signed in and cancelled another sign-in is signed out";
+    signed_in(&mut ada, failed).await
 }
 
 /// A login that fails at the provider, and the page at its end.
-async fn fail(
+pub(super) async fn fail(
     trial: &Trial<'_>,
     browser: &mut Browser,
     visit: Visit,
@@ -111,21 +106,8 @@ async fn fail(
 }
 
 fn check_page(trial: &Trial<'_>, page: &Page, error: &str) -> Outcome {
-    check_words(trial, page, error)?;
-    let path = page.url.path();
-    require(offers_restart(trial, page), || {
-        format!("{error} ends at {path}, which has no link or button to start again")
-    })
-}
-
-fn check_words(trial: &Trial<'_>, page: &Page, error: &str) -> Outcome {
-    let (path, status) = (page.url.path(), page.status);
-    require(status < 500, || {
-        format!("{error} is answered with status {status} at {path}")
-    })?;
-    require(trial.has_words(page), || {
-        format!("{error} ends on a page without words, {path}")
-    })
+    no_server_error(page, &format!("{error} is answered with"))?;
+    restart(trial, page, &format!("after {error}"))
 }
 
 /// `restart-offered`: after each call of a login was lost.
@@ -145,32 +127,35 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
     let arrival = login.meet_fault(operation, mark).await?;
     let cause = format!("after a lost answer of {operation}");
     let Arrival::Page(page) = arrival else {
-        return Err(Stop::fail(format!(
-            "{cause}, the app sends the browser to another site"
-        )));
+        let sent = format!("{cause}, the app sends the browser to another site");
+        return Err(Stop::fail(sent));
     };
     restart(trial, &page, &cause)?;
-    let lost = secrets_of(&login.user.browser);
 
     let mut user = login.user;
+    let is_begun = |url: &&Url| url.path().ends_with("/authorize");
+    let lost = user.browser.asked.iter().rfind(is_begun).cloned();
     user.person = Person::new("Ada");
     let mark = trial.mark().await?;
     let visit = restart_from(&mut user, &page).await?;
     let fresh = visit.url.clone();
     user.finish(visit).await?;
-    require(user.is_signed_in().await?, || {
-        format!("{cause}, the next sign-in of the same browser fails")
+    let failed = format!("{cause}, the next sign-in of the same browser fails");
+    signed_in(&mut user, &failed).await?;
+    let calls = trial.testbed.calls(mark).await?;
+    let is_refused = |call: &Call| call.status.is_some_and(|it| it >= 400);
+    let mut starts = calls.iter().filter(|call| call.operation == SESSION);
+    require(!starts.any(is_refused), || {
+        format!("{cause}, the app starts the next login with the same session key")
     })?;
-    if trial.flow == Flow::Clean {
-        return require_fresh_key(trial, mark, &cause).await;
+    for name in ["state", "code_challenge"] {
+        let value = |url: &Url| parameter(url, name).ok();
+        let is_kept = value(&fresh).is_some() && value(&fresh) == lost.as_ref().and_then(value);
+        require(!is_kept, || {
+            format!("{cause}, the next login has the same {name}")
+        })?;
     }
-    let mut secrets = parameters_of(&fresh).into_iter();
-    match secrets.find(|(name, value)| lost.get(name) == Some(value)) {
-        None => Ok(()),
-        Some((name, _)) => Err(Stop::fail(format!(
-            "{cause}, the next login has the same {name}"
-        ))),
-    }
+    Ok(())
 }
 
 /// Starts again from the page: by its own control, or by the start page.
@@ -186,33 +171,6 @@ async fn restart_from(user: &mut User<'_>, page: &Page) -> Outcome<Visit> {
         Arrival::Stopped(visit) => Ok(visit),
         Arrival::Page(_) => user.begin().await,
     }
-}
-
-/// The second login's key was not refused as one that is known.
-async fn require_fresh_key(trial: &Trial<'_>, mark: u64, cause: &str) -> Outcome {
-    let calls = trial.testbed.calls(mark).await?;
-    let refused = calls
-        .iter()
-        .any(|call| call.operation == SESSION && call.status.is_some_and(|it| it >= 400));
-    require(!refused, || {
-        format!("{cause}, the app starts the next login with the same session key")
-    })
-}
-
-/// The state and the challenge of the last login that this browser began.
-fn secrets_of(browser: &Browser) -> HashMap<String, String> {
-    let urls = browser.asked.iter().rev();
-    let last = urls.map(parameters_of).find(|found| !found.is_empty());
-    last.unwrap_or_default().into_iter().collect()
-}
-
-fn parameters_of(url: &Url) -> Vec<(String, String)> {
-    let is_secret = |name: &str| matches!(name, "state" | "code_challenge");
-    let is_start = url.path().ends_with("/authorize");
-    url.query_pairs()
-        .filter(|(name, _)| is_start && is_secret(name))
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect()
 }
 
 /// The calls that an app makes for one login.

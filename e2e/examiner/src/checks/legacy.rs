@@ -2,18 +2,21 @@
 //! verifier that nobody can guess.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::try_join_all;
 use url::Url;
 
 use super::corpora::{CORPORA, fill};
-use super::demands::{absent, no_call, parameter, session_cookies};
+use super::demands::{absent, no_one_time_call, parameter, session_cookies, worth_nothing};
+use super::failures::fail;
 use crate::browser::{Browser, Visit};
-use crate::calls::operation::TOKEN;
 use crate::random;
 use crate::search;
-use crate::trial::Trial;
+use crate::trial::{IDLE, Trial};
+use crate::user::User;
 use crate::verdict::{Outcome, Stop, require};
 
 /// The length of 32 bytes in base64url.
@@ -32,10 +35,9 @@ pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
     let mut states: Vec<String> = Vec::new();
     for round in 0..6 {
         let mut other = trial.browser("browser B");
-        let browser = if round % 2 == 0 {
-            &mut ada.browser
-        } else {
-            &mut other
+        let browser = match round % 2 {
+            0 => &mut ada.browser,
+            _ => &mut other,
         };
         browser.open(&trial.testbed.start).await?;
         let mut known = cookie_values(trial, browser);
@@ -49,20 +51,15 @@ pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
                 trial.begin(browser).await?
             }
         };
-        let state = parameter(&visit.url, "state").ok();
-        let state = state.filter(|it| !it.is_empty());
-        let state = state.ok_or_else(|| Stop::fail("the authorization URL has no state"))?;
+        let state = parameter(&visit.url, "state").unwrap_or_default();
+        require(!state.is_empty(), || "the authorization URL has no state")?;
         require_random(&state)?;
         require_unlike(&state, &states)?;
         known.extend(cookie_values(trial, browser));
+        let is_made_of = |value: &String| *value == state || search::challenge(value) == state;
         require(
-            !known.contains(&state),
-            || "the state is the session's id, which the browser holds",
-        )?;
-        let derived = known.iter().any(|value| search::challenge(value) == state);
-        require(
-            !derived,
-            || "the state is made of the session's id, which the browser holds",
+            !known.iter().any(is_made_of),
+            || "the state is the session's id, which the browser holds, or is made of it",
         )?;
         states.push(state);
     }
@@ -89,13 +86,14 @@ fn require_random(state: &str) -> Outcome {
     require(length == STATE_LENGTH && !bytes.is_empty(), || {
         format!("the state has {length} characters, and not 43 of base64url")
     })?;
-    let different: HashSet<_> = bytes.iter().collect();
+    let different = bytes.iter().collect::<HashSet<_>>().len();
     require(
-        different.len() >= MIN_DIFFERENT_BYTES,
+        different >= MIN_DIFFERENT_BYTES,
         || "the state is not random: its bytes repeat",
     )?;
+    let is_text = bytes.iter().all(u8::is_ascii_graphic);
     require(
-        !bytes.iter().all(u8::is_ascii_graphic),
+        !is_text,
         || "the state is not random: it is a text in base64url",
     )
 }
@@ -114,63 +112,89 @@ fn require_unlike(state: &str, others: &[String]) -> Outcome {
 }
 
 /// `state-checked`: callbacks with a valid code and a state that is absent or not the
-/// transaction's.
+/// transaction's: in the browser that began the login, in one that never began any, and in one
+/// that has a session but no login under way.
 pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
-    for (change, query) in &CORPORA.wrong_states {
+    let cancelled = cancelled(trial).await?;
+    let begun = CORPORA.wrong_states.iter().map(|(change, row)| async move {
         let mut ada = trial.user("browser A", "Ada");
         let mut callback = ada.up_to_callback().await?;
-        let query = wrong_query(query, &callback.url)?;
+        let query = wrong_query(row, &callback.url)?;
         callback.url.set_query(Some(&query));
-        let mark = trial.mark().await?;
-        ada.visit(callback).await?;
-        let calls = trial.calls(mark).await?;
-        let is_in = ada.is_signed_in().await?;
-        require(!is_in, || format!("a callback {change} signs in"))?;
-        let what = format!("a callback {change} made the app send the code:");
-        no_call(&calls, |call| call.operation == TOKEN, &what)?;
+        Ok::<_, Stop>((change, ada, callback))
+    });
+    let begun = try_join_all(begun).await?;
+    let mark = trial.mark().await?;
+    for (change, ada, callback) in begun {
+        let foreign = Visit::typed(&callback.url);
+        let visitor = trial.user_as("browser B", ada.person.clone());
+        let mut stranger = cancelled.clone();
+        stranger.person = ada.person.clone();
+        for (mut user, visit, which) in [
+            (
+                visitor,
+                foreign.clone(),
+                " in a browser that never began a login",
+            ),
+            (stranger, foreign, " in a browser whose login is over"),
+            (ada, callback, ""),
+        ] {
+            let what = format!("a callback {change}{which}");
+            worth_nothing(&mut user, visit, &what, Duration::ZERO).await?;
+        }
     }
-    Ok(())
+    let calls = trial.calls(mark).await?;
+    no_one_time_call(
+        trial,
+        &calls,
+        "a callback with a wrong state, a moment later,",
+    )
+}
+
+/// A browser whose login was cancelled: it has a session, and nothing under way.
+async fn cancelled<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
+    let mut user = trial.user("browser C", "Cleo");
+    let visit = user.begin().await?;
+    fail(trial, &mut user.browser, visit, "deny").await?;
+    Ok(user)
 }
 
 fn wrong_query(row: &str, callback: &Url) -> Outcome<String> {
     let state = parameter(callback, "state")?;
-    let (other, other_half) = (random::secret(), random::secret());
-    let length = state.chars().count();
-    let cut = |text: &str, length: usize| text.chars().take(length).collect::<String>();
+    let (half, _) = state.split_at(state.len() / 2);
+    let other = random::secret();
     let swap = |c: char| match c.is_ascii_lowercase() {
         true => c.to_ascii_uppercase(),
         false => c.to_ascii_lowercase(),
     };
     let values = [
         ("code", parameter(callback, "code")?),
-        ("other", other),
         ("swapped", state.chars().map(swap).collect()),
-        ("half", cut(&state, length / 2)),
-        ("other_half", cut(&other_half, length - length / 2)),
+        ("half", half.to_owned()),
+        ("other_half", other[half.len()..].to_owned()),
+        ("other", other),
         ("state", state),
     ];
     Ok(fill(row, &values))
 }
 
-/// `state-bound`: the whole callback of another browser's login.
+/// `state-bound`: the whole callback of another browser's login, in a browser with a login of
+/// its own under way, and in one with a session alone. One without any is `binding-required`.
 pub(super) async fn state_bound(trial: &Trial<'_>) -> Outcome {
-    let mut attacker = trial.user("the attacker's browser", "Mallory");
-    let callback = attacker.up_to_callback().await?;
-    let mut victim = trial.user_as("the victim's browser", attacker.person);
-    // With a login of its own under way, so that it is no unknown browser.
-    victim.begin().await?;
-
-    let mark = trial.mark().await?;
-    let page = victim.visit(Visit::typed(&callback.url)).await?;
-    let what = "a callback with the state and the code of another browser's login";
-    require(!victim.is_signed_in().await?, || {
-        format!("{what} signs the user in, to the attacker's account")
-    })?;
-    no_token_call(trial, mark, what).await?;
-    let (path, status) = (page.url.path(), page.status);
-    require(status < 500 && trial.has_words(&page), || {
-        format!("{what} ends at {path} with status {status} and without a page in words")
-    })
+    let mut begun = trial.user("the victim's browser", "Vera");
+    begun.begin().await?;
+    for mut victim in [begun, cancelled(trial).await?] {
+        let mut attacker = trial.user("the attacker's browser", "Mallory");
+        let callback = attacker.up_to_callback().await?;
+        victim.person = attacker.person;
+        let what = "a callback with the state and the code of another browser's login";
+        let page = worth_nothing(&mut victim, Visit::typed(&callback.url), what, IDLE).await?;
+        let (path, status) = (page.url.path(), page.status);
+        require(status < 500 && trial.has_words(&page), || {
+            format!("{what} ends at {path} with status {status} and without a page in words")
+        })?;
+    }
+    Ok(())
 }
 
 /// `state-once`: after a success, after an error, after a code that the broker refused.
@@ -179,49 +203,37 @@ pub(super) async fn state_once(trial: &Trial<'_>) -> Outcome {
     let callback = ada.up_to_callback().await?;
     ada.visit(callback.clone()).await?;
     ada.require_signed_in().await?;
-    let of_another = trial.user("browser B", "Ben").up_to_callback().await?;
-    let fresh = parameter(&of_another.url, "code")?;
-    let again = with_parameter(&callback.url, "code", &fresh);
-    let mark = trial.mark().await?;
-    ada.open(&again).await?;
-    let what = "after a successful callback, another one with the same state";
-    no_token_call(trial, mark, what).await?;
+    let mut ben = trial.user("browser B", "Ben");
+    let fresh = parameter(&ben.up_to_callback().await?.url, "code")?;
+    ada.person = ben.person;
+    let again = Visit::typed(&with_parameter(&callback.url, "code", &fresh));
+    let what = "another callback with the state of one that succeeded";
+    worth_nothing(&mut ada, again, what, IDLE).await?;
 
-    let failed = [
+    for (name, parameter, value) in [
         ("an error", "error", "access_denied".to_owned()),
         ("a code that the broker refuses", "code", random::secret()),
-    ];
-    for (name, parameter, value) in failed {
+    ] {
         let mut ada = trial.user("browser A", "Ada");
         let callback = ada.up_to_callback().await?;
         let mut first = callback.clone();
         first.url = with_parameter(&callback.url, parameter, &value);
         ada.visit(first).await?;
-        let mark = trial.mark().await?;
-        ada.visit(callback).await?;
         let what = format!("after a callback with {name}, another one with the same state");
-        require(!ada.is_signed_in().await?, || format!("{what} signs in"))?;
-        no_token_call(trial, mark, &what).await?;
+        worth_nothing(&mut ada, callback, &what, IDLE).await?;
     }
     Ok(())
 }
 
 /// The callback with this parameter, and neither a code nor an error beside it.
 fn with_parameter(callback: &Url, name: &str, value: &str) -> Url {
-    let is_kept = |name: &str| name != "code" && name != "error";
-    let kept = callback.query_pairs().filter(|(its, _)| is_kept(its));
+    let kept = callback.query_pairs();
+    let kept = kept.filter(|(name, _)| name != "code" && name != "error");
     let mut url = callback.clone();
-    url.query_pairs_mut()
-        .clear()
-        .extend_pairs(kept)
-        .append_pair(name, value);
+    let mut query = url.query_pairs_mut();
+    query.clear().extend_pairs(kept).append_pair(name, value);
+    drop(query);
     url
-}
-
-async fn no_token_call(trial: &Trial<'_>, mark: u64, what: &str) -> Outcome {
-    let calls = trial.calls(mark).await?;
-    let what = format!("{what} made the app send the code:");
-    no_call(&calls, |call| call.operation == TOKEN, &what)
 }
 
 /// `pkce`: the method, fresh challenges, no verifier in the browser, none made of the state.
@@ -237,20 +249,18 @@ pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
             !challenge.is_empty(),
             || "the authorization URL has no code_challenge",
         )?;
-        let method = query.get("code_challenge_method");
-        let method = method.map_or("none", String::as_str);
+        let method = query
+            .get("code_challenge_method")
+            .map_or("none", String::as_str);
         require(method == "S256", || {
             format!("the code_challenge_method is {method}")
         })?;
         require(challenge != state, || "the code_challenge is the state")?;
-        require(
-            !derived_from(state).contains(challenge),
-            || "the code_verifier is made of the state, which every log of addresses has",
-        )?;
-        require(
-            challenges.insert(challenge.to_owned()),
-            || "two logins have the same code_verifier",
-        )?;
+        let is_derived = derived_from(state).contains(challenge);
+        let derived = "the code_verifier is made of the state, which every log of addresses has";
+        require(!is_derived, || derived)?;
+        let is_fresh = challenges.insert(challenge.to_owned());
+        require(is_fresh, || "two logins have the same code_verifier")?;
     }
     ada.sign_in().await?;
     let asked = ada.browser.asked.iter();
@@ -283,12 +293,5 @@ mod tests {
         for weak in [constant.as_str(), text.as_str(), "abc", ""] {
             assert!(require_random(weak).is_err(), "{weak}");
         }
-    }
-
-    #[test]
-    fn a_changed_callback_has_one_code_and_the_same_state() {
-        let callback = Url::parse("http://localhost/cb?code=a&state=s").unwrap();
-        let changed = with_parameter(&callback, "error", "access_denied");
-        assert_eq!(changed.query(), Some("state=s&error=access_denied"));
     }
 }

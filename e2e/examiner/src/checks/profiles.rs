@@ -169,7 +169,7 @@ async fn check_pages(
 
 /// The harm that a value does in a page, in words; `needle` names its elements and begins
 /// its text. None if it is shown as text.
-fn harm_of(page: &Page, needle: &str) -> Option<String> {
+pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
     if !page.is_html() || !page.body.contains(needle) {
         return None;
     }

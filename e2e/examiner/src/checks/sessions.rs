@@ -1,9 +1,11 @@
-//! Sessions: several logins in one browser, a session that an attacker knew before the login,
-//! and a restart of the app in the middle of both.
+//! Sessions: several logins in one browser, also around a sign-out, a session that an attacker
+//! knew before the login, and a restart of the app in the middle of both.
 
 use futures_util::future::try_join_all;
 
-use super::demands::{no_server_error, offers_restart};
+use super::corpora::CORPORA;
+use super::demands::{no_server_error, offers_restart, signed_in, signed_out};
+use super::failures::{FAILURES, fail};
 use crate::browser::{Cookie, Page, Visit};
 use crate::random;
 use crate::trial::Trial;
@@ -25,11 +27,17 @@ pub(super) async fn two_tabs(trial: &Trial<'_>) -> Outcome {
         let older_page = provider_page(&mut user).await?;
         let newer_page = provider_page(&mut user).await?;
         if older_first {
-            finish_older(&mut user, &older_page, &older, None).await?;
+            let page = finish(&mut user, &older_page, &older, "older").await?;
             finish_newer(&mut user, &newer_page, &newer).await?;
+            is_not_cancelled(trial, &page).await?;
         } else {
             finish_newer(&mut user, &newer_page, &newer).await?;
-            finish_older(&mut user, &older_page, &older, Some(&newer)).await?;
+            finish(&mut user, &older_page, &older, "older").await?;
+            let shown = user.whoami().await?.body;
+            require(
+                [older, newer].iter().any(|it| it.is_shown_in(&shown)),
+                || "of two logins in one browser the older, which comes last, signs out the user of the newer",
+            )?;
         }
     }
     Ok(())
@@ -40,32 +48,14 @@ async fn provider_page(user: &mut User<'_>) -> Outcome<Page> {
     user.trial.to_provider(&mut user.browser, visit).await
 }
 
-/// The newer login ends well.
+/// The newer login ends well; the older one may as well, or changes nothing.
 async fn finish_newer(user: &mut User<'_>, page: &Page, person: &Person) -> Outcome {
     let page = finish(user, page, person, "newer").await?;
-    require(user.is_signed_in().await?, || {
-        format!(
-            "of two logins in one browser the newer does not sign in: it ends at {} with status {}",
-            page.url.path(),
-            page.status
-        )
-    })
-}
-
-/// The older login ends well, or changes nothing.
-async fn finish_older(
-    user: &mut User<'_>,
-    page: &Page,
-    person: &Person,
-    before: Option<&Person>,
-) -> Outcome {
-    finish(user, page, person, "older").await?;
-    let shown = user.whoami().await?.body;
-    let stays = before.is_none_or(|before| before.is_shown_in(&shown));
-    require(
-        person.is_shown_in(&shown) || stays,
-        || "of two logins in one browser the older, which comes last, signs out the user of the newer",
-    )
+    let (path, status) = (page.url.path(), page.status);
+    let failed = format!(
+        "of two logins in one browser the newer does not sign in: it ends at {path} with status {status}"
+    );
+    signed_in(user, &failed).await
 }
 
 async fn finish(user: &mut User<'_>, page: &Page, person: &Person, which: &str) -> Outcome<Page> {
@@ -74,10 +64,69 @@ async fn finish(user: &mut User<'_>, page: &Page, person: &Person, which: &str) 
     let page = user.visit(callback).await?;
     let what = format!("of two logins in one browser the {which} ends");
     no_server_error(&page, &format!("{what} with"))?;
-    require(user.trial.has_words(&page), || {
-        format!("{what} on a page without words")
-    })?;
+    let has_words = user.trial.has_words(&page);
+    require(has_words, || format!("{what} on a page without words"))?;
     Ok(page)
+}
+
+/// The page at the end of the older login does not say that the user cancelled. A page that
+/// other failures have as well says no such thing, whatever its words.
+async fn is_not_cancelled(trial: &Trial<'_>, page: &Page) -> Outcome {
+    let text = page.text();
+    let says_so = |word: &String| text.to_lowercase().contains(word);
+    if !CORPORA.cancelled.iter().any(says_so) {
+        return Ok(());
+    }
+    // Where the same words end a login that began elsewhere, they are for every failure.
+    let of_another = trial.user("browser B", "Ben").up_to_callback().await?;
+    let elsewhere = trial.browser("browser C").open(&of_another.url).await?;
+    let mut is_same = vec![elsewhere.text() == text];
+    for (misbehaviour, _) in FAILURES {
+        let mut visitor = trial.browser("browser D");
+        let visit = trial.begin(&mut visitor).await?;
+        let failed = fail(trial, &mut visitor, visit, misbehaviour).await?;
+        is_same.push(failed.text() == text);
+    }
+    // The first of the failures is the cancelled one.
+    require(
+        is_same != [false, true, false, false],
+        || "of two logins in one browser the older ends on the page of a login that the user cancelled, and the user did not",
+    )
+}
+
+/// `sign-out-ends-logins`: a login under way in the session that is signed out.
+pub(super) async fn sign_out_ends_logins(trial: &Trial<'_>) -> Outcome {
+    trial.sign_out_step()?;
+    let start = &trial.testbed.start;
+    let mut ada = trial.user("browser A", "Ada");
+    let old_tab = ada.open(start).await?;
+    ada.sign_in().await?;
+    let before = ada.browser.jar.of(start);
+    let begun = begin_again(&mut ada, old_tab).await?;
+    let is_own = |cookie: &Cookie| {
+        let is_sessions = trial.app.session_cookies.contains(&cookie.name);
+        !is_sessions && !before.iter().any(|it| it.value == cookie.value)
+    };
+    if let Some(own) = ada.browser.jar.of(start).iter().find(|it| is_own(it)) {
+        let name = &own.name;
+        return Err(Stop::not_applicable(format!(
+            "a login may live apart from the session that sign-out ends: its start sets the cookie {name}"
+        )));
+    }
+    let page = trial.to_provider(&mut ada.browser, begun).await?;
+    let callback = ada.choose(&page).await?;
+    ada.sign_out().await?;
+    ada.visit(callback).await?;
+    let failed = "a login that was under way in another tab when the user signed out still signs the browser in";
+    signed_out(&mut ada, failed).await
+}
+
+/// Begins a login where a user is signed in.
+async fn begin_again(user: &mut User<'_>, old_tab: Page) -> Outcome<Visit> {
+    let begun = user.trial.begin_signed_in(&mut user.browser, Some(old_tab));
+    begun
+        .await?
+        .ok_or_else(|| Stop::not_applicable("the app offers no sign-in to a user who is signed in"))
 }
 
 /// `relogin-replaces`: a second user signs in where a first one is signed in.
@@ -90,24 +139,18 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     "a copy of the first user's cookies".clone_into(&mut copy.browser.transport.name);
     let first = std::mem::replace(&mut user.person, Person::new("Eve"));
 
-    let begun = trial.begin_signed_in(&mut user.browser, Some(old_tab));
-    let begun = begun.await?.ok_or_else(|| {
-        Stop::not_applicable("the app offers no sign-in to a user who is signed in")
-    })?;
+    let begun = begin_again(&mut user, old_tab).await?;
     let landing = user.finish(begun).await?;
     let home = user.open(&trial.testbed.start).await?;
     let whoami = user.whoami().await?;
     for page in [&landing, &home, &whoami] {
-        require(!first.is_shown_in(&page.body), || {
-            let path = page.url.path();
-            format!("after a second user has signed in, {path} shows the first one")
-        })?;
+        let (is_first, path) = (first.is_shown_in(&page.body), page.url.path());
+        let what = "after a second user has signed in";
+        require(!is_first, || format!("{what}, {path} shows the first one"))?;
     }
+    let failed = "a second user who signs in after a first one is not signed in";
     let second = user.person;
-    require(
-        second.is_shown_in(&whoami.body),
-        || "a second user who signs in after a first one is not signed in",
-    )?;
+    require(second.is_shown_in(&whoami.body), || failed)?;
 
     let kept = copy.whoami().await?;
     for (person, whose) in [(&first, "first"), (&second, "second")] {
@@ -117,12 +160,8 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
             )
         })?;
     }
-    stay_apart(trial, &first, &second).await
-}
-
-/// The two accounts are not joined: neither user sees the other in a fresh browser.
-async fn stay_apart(trial: &Trial<'_>, first: &Person, second: &Person) -> Outcome {
-    for (own, foreign) in [(first, second), (second, first)] {
+    // The two accounts are not joined: neither user sees the other in a fresh browser.
+    for (own, foreign) in [(&first, &second), (&second, &first)] {
         let mut user = trial.user_as("browser B", own.clone());
         user.try_sign_in().await?;
         no_takeover(
@@ -171,11 +210,10 @@ async fn planted(trial: &Trial<'_>, origin: &str, cookies: &[Cookie]) -> Outcome
     race?;
     arrival?;
     request(&attacker, origin, "after the sign-in").await?;
-    require(victim.is_signed_in().await?, || {
-        format!(
-            "a user with a planted cookie {origin} is not signed in while the attacker requests the callback"
-        )
-    })
+    let failed = format!(
+        "a user with a planted cookie {origin} is not signed in while the attacker requests the callback"
+    );
+    signed_in(&mut victim, &failed).await
 }
 
 /// Asks for the callback with the planted cookies, and looks whether the victim is signed in
@@ -183,9 +221,8 @@ async fn planted(trial: &Trial<'_>, origin: &str, cookies: &[Cookie]) -> Outcome
 /// attacker's.
 async fn request(attacker: &User<'_>, origin: &str, when: &str) -> Outcome {
     let mut copy = attacker.clone();
-    copy.visit(Visit::typed(&attacker.trial.callback()?))
-        .await?;
-    for user in [&mut copy, &mut attacker.clone()] {
+    copy.open(&attacker.trial.callback()?).await?;
+    for mut user in [copy, attacker.clone()] {
         no_takeover(user.is_signed_in().await?, || {
             format!(
                 "the attacker planted a cookie {origin}, requested the callback with it {when}, and is signed in as the victim"
@@ -254,9 +291,8 @@ async fn is_usable(user: &mut User<'_>) -> Outcome {
         });
     }
     user.person = Person::new("Ada");
+    let failed = "a browser with a cookie from before a restart cannot sign in";
     let ended = user.try_sign_in().await;
-    require(
-        ended.is_ok() && user.is_signed_in().await?,
-        || "a browser with a cookie from before a restart cannot sign in",
-    )
+    require(ended.is_ok(), || failed)?;
+    signed_in(user, failed).await
 }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use reqwest::Method;
 use url::Url;
 
+use super::demands::no_call;
 use crate::browser::{Arrival, Visit, encode};
 use crate::calls::Call;
 use crate::calls::operation::SESSION;
@@ -34,19 +35,16 @@ pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
         let path = visit.url.path().to_owned();
         let is_broker = |url: &Url| trial.testbed.is_broker(url);
         let arrival = browser.visit_until(visit, is_broker).await?;
-        require(matches!(arrival, Arrival::Page(_)), || {
-            format!("{way} asks for {path}, and a login starts: the browser is sent to the broker")
+        let what = format!("{way} asks for {path}, and a login starts");
+        let has_left = matches!(arrival, Arrival::Stopped(_));
+        require(!has_left, || {
+            format!("{what}: the browser is sent to the broker")
         })?;
         let calls = trial.testbed.calls(mark).await?;
-        require(!calls.iter().any(is_start), || {
-            format!("{way} asks for {path}, and a login starts at the broker")
-        })?;
+        no_call(&calls, is_start, &format!("{what} at the broker:"))?;
     }
-    let calls = trial.calls(mark).await?;
-    require(
-        !calls.iter().any(is_start),
-        || "a request that no user made starts a login at the broker, a moment later",
-    )
+    let later = "a request that no user made starts a login, a moment later:";
+    no_call(&trial.calls(mark).await?, is_start, later)
 }
 
 /// Makes a request of the browser's own press, or of the attacker's copy of it.
@@ -124,10 +122,8 @@ pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
     }
     let calls = trial.calls(mark).await?;
     let is_known = |call: &Call| call.rule.as_deref() == Some("session_key.fresh");
-    require(
-        !calls.iter().any(is_known),
-        || "the app sent a session key that the broker had seen before",
-    )?;
+    let known = "the app sent a session key that the broker had seen before:";
+    no_call(&calls, is_known, known)?;
     begun?;
     ada.sign_in().await?;
     let started = calls.iter().filter(|call| is_start(call));

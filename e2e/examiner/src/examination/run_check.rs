@@ -55,10 +55,11 @@ fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
     flows.filter(|flow| check.concerns(*flow)).collect()
 }
 
-/// The result that counts: of two failures the one with a takeover.
+/// The result that counts: of two failures the one with a takeover, of two passes the one of
+/// which a part was not tried.
 fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
     let results = results.into_iter();
-    results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover))
+    results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover, !it.is_partial()))
 }
 
 async fn run_in_flow(
