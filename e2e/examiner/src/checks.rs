@@ -121,6 +121,7 @@ checks! {
     "sign-out-same-site" => sign_out::sign_out_same_site + chromium::sign_out_same_site,
     "sign-out-ends-logins" => sessions::sign_out_ends_logins,
     "return-to" => redirects::return_to,
+    "headers-not-trusted" => redirects::headers_not_trusted,
     "restart-of-app" => sessions::restart_of_app,
     "replicas" => replicas::replicas,
     "rolling-restart" => replicas::rolling_restart,

@@ -18,6 +18,7 @@ pub(super) struct Corpora {
     pub(super) early_callbacks: Vec<Pair>,
     pub(super) hostile_queries: Vec<Pair>,
     pub(super) hostile_text: String,
+    pub(super) foreign_headers: Vec<Pair>,
     pub(super) cancelled: Vec<String>,
     pub(super) parameters: Vec<Parameters>,
     pub(super) parameter_headers: Vec<Pair>,

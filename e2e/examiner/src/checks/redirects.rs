@@ -1,4 +1,5 @@
-//! Redirects: no call of the app follows one, and no parameter sends a browser outside.
+//! Redirects: no call of the app follows one, and no parameter and no header sends a browser
+//! outside.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,10 +10,12 @@ use serde_json::json;
 use url::Url;
 
 use super::corpora::{CORPORA, fill};
+use super::demands::{no_call, parameter, signed_out};
 use super::failures::{answer, calls_of, login_before};
 use super::secrets::client_secret;
 use crate::app::{Flow, Step};
-use crate::browser::{Arrival, Browser, Page, Visit, origin};
+use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
+use crate::calls::Call;
 use crate::foreign_site::{Site, not_found};
 use crate::trial::Trial;
 use crate::user::User;
@@ -43,25 +46,22 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
             trial.arm_with(operation, "answer", &more).await?;
             let arrival = login.meet_fault(operation, mark).await?;
             let cause = format!("answered {operation} with a redirect ({status})");
-            if let Some(request) = first_of(&received) {
-                let carries = carried(&request, client_secret(trial));
-                return Err(Stop::fail(format!(
-                    "{cause}, the app calls the other host{carries}"
-                )));
+            let followed = {
+                let received = received.lock().unwrap_or_else(PoisonError::into_inner);
+                received.first().map(|it| carried(it, client_secret(trial)))
+            };
+            if let Some(carries) = followed {
+                let called = format!("{cause}, the app calls the other host{carries}");
+                return Err(Stop::fail(called));
             }
             let Arrival::Page(_) = arrival else {
                 return Err(Stop::fail(format!("{cause}, the app sends the browser on")));
             };
-            let is_in = login.user.is_signed_in().await?;
-            require(!is_in, || format!("{cause}, the app signs the user in"))?;
+            let signs_in = format!("{cause}, the app signs the user in");
+            signed_out(&mut login.user, &signs_in).await?;
         }
     }
     Ok(())
-}
-
-fn first_of(received: &Mutex<Vec<String>>) -> Option<String> {
-    let received = received.lock().unwrap_or_else(PoisonError::into_inner);
-    received.first().cloned()
 }
 
 /// The secrets in a request, in words.
@@ -74,12 +74,14 @@ fn carried(request: &str, client_secret: Option<&str>) -> String {
         (has("code_verifier"), "the code and its verifier"),
         (lower.contains("authorization: bearer"), "the access token"),
     ];
-    let found = found
-        .into_iter()
-        .filter_map(|(has, name)| has.then_some(name));
-    match found.collect::<Vec<_>>().as_slice() {
-        [] => String::new(),
-        found => format!(", and sends it {}", found.join(" and ")),
+    let found = found.into_iter().filter(|(has, _)| *has);
+    match found
+        .map(|(_, name)| name)
+        .collect::<Vec<_>>()
+        .join(" and ")
+    {
+        none if none.is_empty() => none,
+        found => format!(", and sends it {found}"),
     }
 }
 
@@ -93,86 +95,120 @@ pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
         ("host", start.host_str().unwrap_or_default()),
     ];
     let addresses = CORPORA.return_to.addresses.iter();
-    let starts = addresses.map(|row| with_value(trial, fill(row, &values)));
+    let starts = addresses.map(|row| async {
+        let value = fill(row, &values);
+        let shown = value.replace('\t', "<tab>");
+        let what = format!("{shown} as next, return_to, redirect and the like");
+        let added = Added::Parameters(value);
+        Probe { trial, what, added }.everywhere().await
+    });
     try_join_all(starts).await.map(drop)
 }
 
-async fn with_value(trial: &Trial<'_>, value: String) -> Outcome {
-    let probe = Probe { trial, value };
-    // A legacy callback has parameters of its own, and others in it may be refused.
-    let first = match trial.flow {
-        Flow::Clean => Place::StartAndCallback,
-        Flow::Legacy => Place::Start,
-    };
-    if probe.sign_in_and_out("browser A", first).await? {
-        return Ok(());
-    }
-    // An app that refuses the parameters at one place may follow them at another.
-    let others: &[Place] = match trial.flow {
-        Flow::Clean => &[Place::Start, Place::Callback],
-        Flow::Legacy => &[Place::SignOut],
-    };
-    for place in others {
-        probe.sign_in_and_out("browser B", *place).await?;
+/// `headers-not-trusted`: whole sign-ins and sign-outs with each header by which a proxy names
+/// another host. `Host` itself is not among them: no browser sends a foreign one.
+pub(super) async fn headers_not_trusted(trial: &Trial<'_>) -> Outcome {
+    trial.user("browser A", "Ada").sign_in().await?;
+    for (name, value) in &CORPORA.foreign_headers {
+        let what = format!("the header {name}: {value}");
+        let mark = trial.mark().await?;
+        let added = Added::Header(name, value);
+        let probe = Probe { trial, what, added };
+        probe.everywhere().await?;
+        let rule_of = |call: &Call| call.rule.clone().unwrap_or_default();
+        let calls = trial.testbed.calls(mark).await?;
+        let other = format!("with {}, the app names another callback:", probe.what);
+        no_call(
+            &calls,
+            |call| rule_of(call).starts_with("redirect_uri."),
+            &other,
+        )?;
     }
     Ok(())
 }
 
-/// The requests that have the parameters; sign-out always has them.
+/// A request to which something is added; sign-out always is one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
+    /// The start page, and the start itself.
     Start,
     Callback,
-    StartAndCallback,
-    SignOut,
 }
 
-/// One value, which every parameter gets.
+/// What is added.
+enum Added {
+    /// This value for every parameter.
+    Parameters(String),
+    Header(&'static str, &'static str),
+}
+
+/// A whole sign-in and sign-out with something added.
 struct Probe<'t> {
     trial: &'t Trial<'t>,
-    value: String,
+    /// What is added, in words.
+    what: String,
+    added: Added,
 }
 
 impl Probe<'_> {
-    /// Signs in with the parameters at `place`, and signs out with them. Returns whether the
+    async fn everywhere(&self) -> Outcome {
+        let is_header = matches!(self.added, Added::Header(..));
+        // An app that refuses what is added at one place may follow it at another. A legacy
+        // callback has parameters of its own, and others in it may be refused.
+        let places: &[&[Place]] = match self.trial.flow {
+            Flow::Legacy if !is_header => &[&[Place::Start], &[]],
+            _ => &[
+                &[Place::Start, Place::Callback],
+                &[Place::Start],
+                &[Place::Callback],
+            ],
+        };
+        for (number, places) in places.iter().enumerate() {
+            if self.sign_in_and_out(places).await? && number == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Signs in with what is added at these places, and signs out with it. Returns whether the
     /// user was signed in.
-    async fn sign_in_and_out(&self, browser: &str, place: Place) -> Outcome<bool> {
-        let mut ada = self.trial.user(browser, "Ada");
-        let callback = if matches!(place, Place::Start | Place::StartAndCallback) {
-            self.up_to_callback(&mut ada).await?
-        } else {
-            Some(ada.up_to_callback().await?)
+    async fn sign_in_and_out(&self, places: &[Place]) -> Outcome<bool> {
+        let mut ada = self.trial.user("browser A", "Ada");
+        let callback = match places.contains(&Place::Start) {
+            true => self.up_to_callback(&mut ada).await?,
+            false => Some(ada.up_to_callback().await?),
         };
         // What the app refuses leads nowhere.
         let Some(mut callback) = callback else {
             return Ok(false);
         };
-        if matches!(place, Place::Callback | Place::StartAndCallback) {
-            self.extend(&mut callback.url);
+        if places.contains(&Place::Callback) {
+            callback = self.add(callback);
         }
         self.follow(&mut ada.browser, callback).await?;
         let is_in = ada.is_signed_in().await?;
-        self.sign_out(&mut ada.browser).await?;
+        // A user whom the app did not sign in has nothing to sign out of.
+        if let Ok(visit) = self.trial.sign_out_visit(&mut ada.browser).await {
+            self.follow(&mut ada.browser, self.add(visit)).await?;
+        }
         Ok(is_in)
     }
 
-    /// Begins a login with the parameters at the start page and at the start itself;
-    /// `None` if the app refuses it.
+    /// Begins a login with what is added at the start page and at the start itself; `None` if
+    /// the app refuses it.
     async fn up_to_callback(&self, user: &mut User<'_>) -> Outcome<Option<Visit>> {
-        let mut start = self.trial.testbed.start.clone();
-        self.extend(&mut start);
         // A link on a page outside, which some apps return to by its `Referer`.
         let outside = Url::parse("https://evil.example/").expect("an address");
-        let visit = Visit::typed(&start).by_page_of(&outside);
-        let Arrival::Page(mut page) = self.follow(&mut user.browser, visit).await? else {
+        let visit = Visit::typed(&self.trial.testbed.start).by_page_of(&outside);
+        let Arrival::Page(mut page) = self.follow(&mut user.browser, self.add(visit)).await? else {
             return Ok(None);
         };
         for step in &self.trial.way()?.steps {
             let Some(visit) = find_again(step, &page) else {
                 return Ok(None);
             };
-            let visit = self.with_parameters(visit);
-            match self.follow(&mut user.browser, visit).await? {
+            match self.follow(&mut user.browser, self.add(visit)).await? {
                 Arrival::Page(next) => page = next,
                 Arrival::Stopped(visit) => {
                     let page = self.trial.to_provider(&mut user.browser, visit).await?;
@@ -183,56 +219,60 @@ impl Probe<'_> {
         Ok(None)
     }
 
-    async fn sign_out(&self, browser: &mut Browser) -> Outcome {
-        if self.trial.app.sign_out.is_none() {
-            return Ok(());
-        }
-        // A user whom the app did not sign in has nothing to sign out of.
-        let Ok(visit) = self.trial.sign_out_visit(browser).await else {
-            return Ok(());
-        };
-        let visit = self.with_parameters(visit);
-        self.follow(browser, visit).await.map(drop)
-    }
-
     /// Follows the app's redirects, as long as they stay within the app.
     async fn follow(&self, browser: &mut Browser, visit: Visit) -> Outcome<Arrival> {
         let begin = browser.seen.len();
         let is_foreign = |url: &Url| !self.trial.testbed.is_app(url);
-        let arrival = browser.visit_until(visit, is_foreign).await;
+        let mut arrival = browser.visit_until(visit, is_foreign).await;
+        let (what, is_header) = (&self.what, matches!(self.added, Added::Header(..)));
         for page in &browser.seen[begin..] {
-            require(!leads_outside(page), || {
-                format!(
-                    "with {} as next, return_to, redirect and the like, {} sends the browser outside",
-                    self.value.replace('\t', "<tab>"),
-                    page.url.path()
-                )
+            let path = page.url.path();
+            let sent = leads_outside(page);
+            require(!sent, || {
+                format!("with {what}, {path} sends the browser outside")
+            })?;
+            let is_linked = is_header && targets(page).iter().any(is_outside);
+            require(!is_linked, || {
+                format!("with {what}, the page {path} leads to that host")
+            })?;
+        }
+        if let Ok(Arrival::Stopped(visit)) = &mut arrival {
+            visit.headers.clear();
+            let callback = parameter(&visit.url, "redirect_uri").ok();
+            let callback = callback.and_then(|it| Url::parse(&it).ok());
+            let is_named = callback.as_ref().is_some_and(is_outside);
+            require(!is_named, || {
+                format!("with {what}, the app names another callback")
             })?;
         }
         arrival
     }
 
-    /// The request with the parameters in its address, and in its form.
-    fn with_parameters(&self, mut visit: Visit) -> Visit {
-        self.extend(&mut visit.url);
+    /// The request with what is added: a parameter in its address, and in its form.
+    fn add(&self, mut visit: Visit) -> Visit {
+        let value = match &self.added {
+            Added::Header(name, value) => return visit.with_header(name, value),
+            Added::Parameters(value) => value.as_str(),
+        };
+        let names = CORPORA.return_to.names.iter();
+        let fields = names.map(|name| (name.clone(), value.to_owned()));
+        visit.url.query_pairs_mut().extend_pairs(fields.clone());
         if visit.method == Method::POST {
-            let fields = visit.fields.get_or_insert_default();
-            fields.extend(
-                self.fields()
-                    .map(|(name, value)| (name.clone(), value.to_owned())),
-            );
+            visit.fields.get_or_insert_default().extend(fields);
         }
         visit
     }
+}
 
-    fn extend(&self, url: &mut Url) {
-        url.query_pairs_mut().extend_pairs(self.fields());
-    }
+/// The addresses to which a page leads, and those that it loads.
+fn targets(page: &Page) -> Vec<Url> {
+    let mut targets = page.resources();
+    targets.extend(page.controls().iter().map(Clickable::target));
+    targets
+}
 
-    fn fields(&self) -> impl Iterator<Item = (&'static String, &str)> {
-        let names = CORPORA.return_to.names.iter();
-        names.map(|name| (name, self.value.as_str()))
-    }
+fn is_outside(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| host.ends_with(OUTSIDE))
 }
 
 /// The step on a page whose addresses may have a query of the parameters.
@@ -247,36 +287,20 @@ fn find_again(step: &Step, page: &Page) -> Option<Visit> {
 
 /// Whether the answer sends a browser, which resolves addresses in its own way, outside.
 fn leads_outside(page: &Page) -> bool {
-    let location = page.headers.get(LOCATION);
-    let location = location.and_then(|it| it.to_str().ok());
-    let is_redirect = (300..400).contains(&page.status);
-    let target = location
-        .filter(|_| is_redirect)
-        .and_then(|it| page.url.join(it).ok());
+    let location = page.headers.get(LOCATION).and_then(|it| it.to_str().ok());
+    let location = location.filter(|_| (300..400).contains(&page.status));
+    let target = location.and_then(|it| page.url.join(it).ok());
     let refresh = page.header("refresh");
     let refresh = refresh.split_once('=');
     let refreshed = refresh.and_then(|(_, it)| page.url.join(it).ok());
     let mut urls = [target, refreshed, page.refresh()].into_iter().flatten();
-    urls.any(|url| {
-        let host = url.host_str().unwrap_or_default();
-        host.ends_with(OUTSIDE) || url.scheme() == "javascript"
-    })
+    urls.any(|url| is_outside(&url) || url.scheme() == "javascript")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::browser::tests::page;
-
-    #[test]
-    fn the_secrets_of_a_followed_call_are_named() {
-        let request = "POST / HTTP/1.1\r\nContent-Length: 40\r\n\r\n{\"client_secret\":\"s3\",\"session_key\":\"k\"}";
-        assert_eq!(
-            carried(request, Some("s3")),
-            ", and sends it the client secret and the session key"
-        );
-        assert_eq!(carried("GET / HTTP/1.1\r\n\r\n", Some("s3")), "");
-    }
 
     #[test]
     fn spellings_that_browsers_take_for_another_host_lead_outside() {
