@@ -218,6 +218,11 @@ async fn read(app: &App, browser: &Browser<'_>, session: SessionRef, login: Take
             browser.with(session, |session| session.put_back(number, key));
             return Outcome::Pending(provider);
         }
+        // A profile of another provider does not answer what was asked.
+        Ok(LoginResult::Succeeded { profile }) if profile.provider != provider => {
+            let error = CallError::Ambiguous("the profile is of another provider");
+            Outcome::CallFailed(provider, error)
+        }
         Ok(LoginResult::Succeeded { profile }) => Outcome::Succeeded(Box::new(profile)),
         Ok(LoginResult::Failed { error }) => Outcome::Failed(provider, error),
         Err(error) => Outcome::CallFailed(provider, error),

@@ -138,9 +138,12 @@ async fn callback(
     // The token's one use is right here; it lives for 900 seconds only. Without a
     // profile there is no user to sign in, and the token is revoked.
     let profile = match app.broker.profile(&token).await {
-        Ok(profile) => profile,
-        Err(error) => {
+        Ok(profile) if profile.provider == provider => profile,
+        other => {
             app.broker.revoke(&token).await;
+            // A profile of another provider does not answer what was asked.
+            let wrong = CallError::Ambiguous("the profile is of another provider");
+            let error = other.err().unwrap_or(wrong);
             return Err(failed_call(&browser, error, provider));
         }
     };
