@@ -47,17 +47,14 @@ pub(crate) struct CheckSteps {
 /// Lists the checks, each with the functions of its parts; those after `+` need Chromium. Of a
 /// check with several parts one may be NOT TESTED: the report says so, and the rest counts.
 macro_rules! checks {
-    ($($id:literal =>
-        $($module:ident::$function:ident $(& $next:ident::$then:ident)?)?
-        $(+ $real:ident::$in_real:ident)?,
-    )+) => {
+    ($($id:literal => $($module:ident::$function:ident)&* $(+ $real:ident::$in_real:ident)?,)+) => {
         const CHECKS: &[CheckSteps] = &[$(CheckSteps {
             id: $id,
             parts: &[
                 $(|trial| Box::pin(async move {
                     $module::$function(trial).await?;
                     trial.end()
-                }), $(|trial| Box::pin($next::$then(trial)),)?)?
+                }),)*
                 $(|trial| Box::pin(async move {
                     $real::$in_real(trial).await?;
                     trial.end()
@@ -74,7 +71,7 @@ checks! {
     "key-fresh" => start::key_fresh,
     "key-not-in-browser" => secrets::key_not_in_browser + chromium::key_not_in_browser,
     "secret-not-in-browser" => secrets::secret_not_in_browser,
-    "cookie-attributes" => cookies::cookie_attributes,
+    "cookie-attributes" => cookies::cookie_attributes & cookies::session_ends,
     "cookie-survives-sites" => + chromium::cookie_survives_sites,
     "cookie-holds-no-secret" => secrets::cookie_holds_no_secret,
     "binding-required" => callback::binding_required,
@@ -98,6 +95,7 @@ checks! {
     "requests-valid" => requests::requests_valid,
     "answer-checked" => answers::answer_checked,
     "answer-shown-checked" => answers::answer_shown_checked,
+    "provider-as-asked" => profiles::provider_as_asked,
     "authorization-url-checked" => answers::authorization_url_checked,
     "late-return" => timing::late_return & timing::late_departure,
     "state-present" => legacy::state_present,
@@ -111,11 +109,15 @@ checks! {
     "relay" => + relay::relay,
     "failure-page" => failures::failure_page,
     "profile-hostile" => profiles::profile_hostile,
+    "message-escaped" => profiles::message_escaped,
     "profile-null" => profiles::profile_null,
     "account-by-subject" => accounts::account_by_subject,
+    "subject-exact" => accounts::subject_exact,
+    "one-account" => accounts::one_account,
     "unverified-email" => accounts::unverified_email,
     "session-rotated" => sessions::session_rotated,
     "cookie-name-exact" => cookies::cookie_name_exact + chromium::cookie_name_exact,
+    "session-by-cookie" => sign_out::session_by_cookie,
     "relogin-replaces" => sessions::relogin_replaces,
     "sign-out-server" => sign_out::sign_out_server,
     "sign-out-same-site" => sign_out::sign_out_same_site + chromium::sign_out_same_site,

@@ -138,6 +138,8 @@ pub(crate) struct Person {
     pub(crate) email: Option<String>,
     pub(crate) is_email_verified: bool,
     pub(crate) picture: Option<String>,
+    /// The subject that the broker's answer has, if a check replaces the broker's own.
+    pub(crate) subject: Option<String>,
 }
 
 impl Person {
@@ -154,6 +156,7 @@ impl Person {
             username: Some(handle),
             is_email_verified: true,
             picture: Some(format!("https://people.example/{letters}.png")),
+            subject: None,
         }
     }
 
@@ -168,13 +171,18 @@ impl Person {
     /// Whether `text`, a page or its JSON, shows this person: by a name, an address, the id, or
     /// the subject that the broker makes of it.
     pub(crate) fn is_shown_in(&self, text: &str) -> bool {
-        let mut marks = [&self.name, &self.username, &self.email]
-            .into_iter()
-            .flatten();
         let mut providers = [Provider::Google, Provider::GitHub].into_iter();
-        marks.any(|mark| text.contains(mark))
-            || text.contains(&self.id)
+        self.marks().any(|mark| text.contains(mark))
             || providers.any(|it| text.contains(Subject::of(it, &self.id).as_str()))
+    }
+
+    /// The values that a page may show, but for the subject.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = &str> {
+        [&self.name, &self.username, &self.email]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .chain([self.id.as_str()])
     }
 
     /// The fields of the provider's form, by name.

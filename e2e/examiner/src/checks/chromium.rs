@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::cookies::like;
+use super::corpora::CORPORA;
 use super::demands::{absent, no_call, parameter, session_cookies, some_cookies};
 use super::secrets::logins_of;
-use crate::browser::Cookie;
 use crate::calls::Call;
 use crate::calls::operation::{AUTHORIZE, SESSION};
 use crate::catalogue::wait_of;
@@ -17,7 +18,6 @@ use crate::chromium_user::ChromiumUser;
 use crate::foreign_site::ForeignSite;
 use crate::search::{self, Haystack};
 use crate::trial::{IDLE, Trial};
-use crate::user::Person;
 use crate::verdict::{Outcome, Stop, require};
 
 /// The number of times that Back is pressed at most.
@@ -36,16 +36,9 @@ pub(super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcome {
     if ada.is_signed_in().await? {
         return Ok(());
     }
-    let cookies = ada.tab.cookies().await?.into_iter();
-    let strict = cookies.filter(|cookie| cookie["sameSite"] == "Strict");
-    let mut names = strict.filter_map(|cookie| Some(cookie["name"].as_str()?.to_owned()));
-    let name = names.find(|name| trial.app.session_cookies.contains(name));
-    let reason = name.map_or(String::new(), |name| {
-        format!(": the cookie {name} is SameSite=Strict")
-    });
+    let path = landing.path();
     Err(Stop::fail(format!(
-        "Chromium came back from the provider to {}, and no user is signed in{reason}",
-        landing.path()
+        "Chromium came back from the provider to {path}, and no user is signed in"
     )))
 }
 
@@ -58,73 +51,36 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
     let sister = ForeignSite::called(host).await?;
     let mut victim = trial.chromium("the victim's Chromium", "Vera").await?;
     let attacker = attacker.person;
-    for spelling in SPELLINGS {
+    let path = trial.testbed.at(&trial.app.whoami)?.path().to_owned();
+    let like_names = CORPORA.like_names.iter();
+    let padded = like_names.filter(|(_, row)| row == "{all}" || row.ends_with("{name}"));
+    let mut cases: Vec<_> = padded.map(|(how, row)| (&**how, &**row, "/")).collect();
+    // A longer path puts the attacker's cookie before the victim's own.
+    cases.extend((path != "/").then_some(("is the same", "{name}", &*path)));
+    for (how, row, path) in cases {
         forget_cookies(&victim.tab).await?;
-        plant(&mut victim.tab, &sister, &cookies, |cookie| {
-            format!("{}={}; Path=/", spelling(&cookie.name), cookie.value)
-        })
-        .await?;
+        if row == "{name}" {
+            victim.sign_in().await?;
+        }
+        let lines = cookies.iter().map(|it| (like(&it.name, row), &it.value));
+        let lines: Vec<_> = lines
+            .map(|(name, value)| format!("{name}={value}; Path={path}"))
+            .collect();
+        victim.tab.open(&sister.with_cookies(&lines)).await?;
         let is_taken = attacker.is_shown_in(&victim.whoami().await?);
         require(!is_taken, || {
-            let names: Vec<_> = cookies.iter().map(|it| spelling(&it.name)).collect();
             format!(
-                "the app takes the cookie {}, which another port of its host has set, for its own, and shows the attacker's account",
-                names.join(" and ").escape_debug()
+                "the app takes a cookie whose name {how}, and which another port of its host has set, for its own, and shows the attacker's account"
             )
         })?;
     }
-    forget_cookies(&victim.tab).await?;
-    two_of_a_name(&mut victim, &sister, &cookies, &attacker).await
-}
-
-/// A longer path puts the attacker's cookie before the victim's own.
-async fn two_of_a_name(
-    victim: &mut ChromiumUser<'_>,
-    sister: &ForeignSite,
-    cookies: &[Cookie],
-    attacker: &Person,
-) -> Outcome {
-    let trial = victim.trial;
-    let path = trial.testbed.at(&trial.app.whoami)?.path().to_owned();
-    if path == "/" {
-        // No path is longer than that of the page which shows who is signed in.
-        return Ok(());
-    }
-    victim.sign_in().await?;
-    plant(&mut victim.tab, sister, cookies, |cookie| {
-        format!("{}={}; Path={path}", cookie.name, cookie.value)
-    })
-    .await?;
-    let is_taken = attacker.is_shown_in(&victim.whoami().await?);
-    require(!is_taken, || {
-        format!(
-            "of two cookies with one name the app takes the one that another port of its host has set, and shows the attacker's account at {path}"
-        )
-    })
-}
-
-async fn plant(
-    tab: &mut Tab,
-    sister: &ForeignSite,
-    cookies: &[Cookie],
-    line: impl Fn(&Cookie) -> String,
-) -> Outcome {
-    let lines: Vec<_> = cookies.iter().map(line).collect();
-    tab.open(&sister.with_cookies(&lines)).await
+    Ok(())
 }
 
 async fn forget_cookies(tab: &Tab) -> Outcome {
     let forget = tab.command("Network.clearBrowserCookies", serde_json::json!({}));
     forget.await.map(drop)
 }
-
-/// Names that browsers store as they are, and that a server which decodes or trims takes
-/// for the name itself.
-const SPELLINGS: [fn(&str) -> String; 3] = [
-    |name| name.bytes().map(|byte| format!("%{byte:02X}")).collect(),
-    |name| format!("\u{2000}{name}"),
-    |name| format!("\u{a0}{name}"),
-];
 
 /// `start-same-site`: a form of another site, while the victim's own login is under way.
 pub(super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {

@@ -2,48 +2,75 @@
 
 use std::time::Duration;
 
+use super::corpora::{CORPORA, fill};
 use super::demands::{session_cookies, some_cookies};
-use crate::browser::{Cookie, Page, SameSite, Visit};
+use crate::browser::{Browser, Cookie, Page, SameSite, Visit};
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 
 /// The longest life of a session's cookie: 30 days.
 const MAX_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// The days after which a session is over, however often it is used.
+const MAX_DAYS: u64 = 31;
+
 /// The longest life of the cookie of one login.
 const MAX_LOGIN_LIFE: Duration = Duration::from_secs(600);
 
-/// `cookie-attributes`: of the cookies before sign-in and of those after it.
+/// `cookie-attributes`: of the cookies before sign-in and of those after it, each time that
+/// the app sets one.
 pub(super) async fn cookie_attributes(trial: &Trial<'_>) -> Outcome {
     let is_https = trial.testbed.start.scheme() == "https";
-    for cookie in login_cookies(trial).await? {
-        let is_own = !trial.app.session_cookies.contains(&cookie.name);
-        let max_life = if is_own { MAX_LOGIN_LIFE } else { MAX_LIFE };
-        check(&cookie, is_https, max_life)?;
-    }
+    let of_login = login_cookies(trial).await?;
     let mut ada = trial.user("browser B", "Ada");
     ada.sign_in().await?;
-    let cookies = some_cookies(session_cookies(trial, &ada.browser))?;
-    let mut cookies = cookies.iter();
-    cookies.try_for_each(|cookie| check(cookie, is_https, MAX_LIFE))
+    ada.open(&trial.testbed.start).await?;
+    some_cookies(session_cookies(trial, &ada.browser))?;
+    for cookie in set_in(trial, &ada.browser) {
+        if trial.app.session_cookies.contains(&cookie.name) {
+            check(&cookie, is_https, MAX_LIFE)?;
+        } else if of_login.contains(&cookie.name) {
+            check(&cookie, is_https, MAX_LOGIN_LIFE)?;
+        }
+    }
+    Ok(())
 }
 
-/// The cookies that carry a login: those without which its callback does not end well.
-async fn login_cookies(trial: &Trial<'_>) -> Outcome<Vec<Cookie>> {
-    let callback = trial.callback()?;
+/// The names of the cookies that carry a login: those without which its callback does not end
+/// well, or with which alone it does.
+async fn login_cookies(trial: &Trial<'_>) -> Outcome<Vec<String>> {
     let mut begun = trial.browser("browser A");
     trial.begin(&mut begun).await?;
     let mut needed = Vec::new();
-    for cookie in begun.jar.of(&callback) {
-        let mut ada = trial.user("browser A", "Ada");
-        let visit = ada.up_to_callback().await?;
-        ada.browser.jar = ada.browser.jar.only(|name| name != cookie.name);
-        ada.visit(visit).await?;
-        if !ada.is_signed_in().await? {
-            needed.push(cookie);
+    for own in begun.jar.of(&trial.callback()?) {
+        let without = ends_well(trial, |name| name != own.name).await?;
+        if !without || ends_well(trial, |name| name == own.name).await? {
+            needed.push(own.name);
         }
     }
     Ok(needed)
+}
+
+/// Whether a login ends well in a browser that has kept these of its cookies.
+async fn ends_well(trial: &Trial<'_>, keeps: impl Fn(&str) -> bool) -> Outcome<bool> {
+    let mut ada = trial.user("browser A", "Ada");
+    let visit = ada.up_to_callback().await?;
+    ada.browser.jar = ada.browser.jar.only(keeps);
+    ada.visit(visit).await?;
+    ada.is_signed_in().await
+}
+
+/// The cookies that the app set in what the browser saw, without those that it deleted.
+fn set_in(trial: &Trial<'_>, browser: &Browser) -> Vec<Cookie> {
+    let pages = browser.seen.iter();
+    let pages = pages.filter(|page| trial.testbed.is_app(&page.url));
+    let cookies = pages.flat_map(|page| {
+        let lines = page.headers.get_all("set-cookie").iter();
+        lines.filter_map(|line| Cookie::parse(&String::from_utf8_lossy(line.as_bytes()), &page.url))
+    });
+    cookies
+        .filter(|it| it.life != Some(Duration::ZERO))
+        .collect()
 }
 
 fn check(cookie: &Cookie, is_https: bool, max_life: Duration) -> Outcome {
@@ -59,21 +86,51 @@ fn check(cookie: &Cookie, is_https: bool, max_life: Duration) -> Outcome {
     for (has, attribute) in needs {
         require(has, || format!("the cookie {name} lacks {attribute}"))?;
     }
+    require(!cookie.has_domain, || {
+        format!(
+            "the cookie {name} has a Domain, so that every host below it receives and sets it, too"
+        )
+    })?;
     match cookie.life {
         None => Err(Stop::fail(format!(
             "the cookie {name} has neither Max-Age nor a date in Expires: browsers restore it for months"
         ))),
         Some(life) => require(life <= max_life, || {
-            format!("the cookie {name} lives {}", in_words(life))
+            format!("the cookie {name} lives {} s", life.as_secs())
         }),
     }
 }
 
-fn in_words(life: Duration) -> String {
-    match life.as_secs() {
-        seconds @ ..172_800 => format!("{seconds} s"),
-        seconds => format!("{} days", seconds / 86_400),
+/// The second part of `cookie-attributes`: behind its cookie, a session that is used every day,
+/// beside one that is not used.
+pub(super) async fn session_ends(trial: &Trial<'_>) -> Outcome {
+    // The sessions of both flows are the same, and their cookies are judged before the clock moves.
+    if trial.app.flows().last() != Some(&trial.flow) {
+        return Ok(());
     }
+    if !trial.testbed.owns_app() {
+        return Err(Stop::not_tested(
+            "the clock of a stack that others use is not moved by a month: give the app's command after --",
+        ));
+    }
+    let [mut daily, mut idle] = ["browser A", "browser B"].map(|name| trial.user(name, "Ada"));
+    daily.sign_in().await?;
+    idle.sign_in().await?;
+    for _ in 0..MAX_DAYS {
+        trial.advance(24 * 60 * 60).await?;
+        if !daily.is_signed_in().await? {
+            return Ok(());
+        }
+    }
+    // Only where another has ended, sessions are known to follow the clock.
+    if idle.is_signed_in().await? {
+        return Err(Stop::not_tested(format!(
+            "a session is open after {MAX_DAYS} days of the stack's clock: either none here ends, or they do not follow the clock at KIT_CLOCK_URL"
+        )));
+    }
+    Err(Stop::fail(format!(
+        "a session that is used every day is open after {MAX_DAYS} days, and has no end"
+    )))
 }
 
 /// `cookie-name-exact`: an attacker's session under a name that is only like the
@@ -89,65 +146,53 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
         ));
     }
 
-    for (how, change) in LIKE {
-        let page = show(trial, &header(&planted, change)).await?;
-        require(!is_taken(page), || {
-            let names: Vec<_> = planted.iter().map(|cookie| change(&cookie.name)).collect();
-            format!(
-                "a cookie whose name {how}, which any sister host may set, opens the session: {}",
-                names.join(", ").escape_default()
+    let like_names = CORPORA.like_names.iter();
+    let mut cases: Vec<_> = like_names
+        .map(|(how, row)| {
+            (
+                format!("name {how}"),
+                header(&planted, |name| like(name, row)),
             )
-        })?;
-    }
-
+        })
+        .collect();
     // No browser has two cookies of such a name: it takes them from the host itself and for the
     // path `/` alone.
-    if planted.iter().any(|it| it.name.starts_with("__Host-")) {
-        return Ok(());
+    if !planted.iter().any(|it| it.name.starts_with("__Host-")) {
+        let mut victim = trial.user("the victim's browser", "Vera");
+        victim.sign_in().await?;
+        let own = header(&session_cookies(trial, &victim.browser), str::to_owned);
+        let planted = header(&planted, str::to_owned);
+        cases.push((
+            "place is before the victim's own".to_owned(),
+            format!("{planted}; {own}"),
+        ));
+        cases.push((
+            "place is after the victim's own".to_owned(),
+            format!("{own}; {planted}"),
+        ));
     }
-    let mut victim = trial.user("the victim's browser", "Vera");
-    victim.sign_in().await?;
-    let own = header(&session_cookies(trial, &victim.browser), str::to_owned);
-    let planted = header(&planted, str::to_owned);
-    let orders = [("first", [&planted, &own]), ("second", [&own, &planted])];
-    for (which, [one, other]) in orders {
-        let page = show(trial, &format!("{one}; {other}")).await?;
+    for (whose, cookies) in cases {
+        let page = show(trial, &cookies).await?;
         require(!is_taken(page), || {
             format!(
-                "of two cookies with the session's name the app takes the {which}, an attacker's: the victim is signed in as the attacker"
+                "a cookie whose {whose}, and which any sister host may set, signs the victim in as the attacker"
             )
         })?;
     }
     Ok(())
 }
 
-/// Makes a name that is like another.
-type Change = fn(&str) -> String;
-
-const LIKE: [(&str, Change); 7] = [
-    ("has an escaped first letter", |name| escape(name, 0)),
-    ("has an escaped second letter", |name| escape(name, 1)),
-    ("has an escaped last letter", |name| {
-        escape(name, name.len().saturating_sub(1))
-    }),
-    ("begins with a no-break space", |name| {
-        format!("\u{A0}{name}")
-    }),
-    ("ends with a no-break space", |name| format!("{name}\u{A0}")),
-    ("begins with an em space", |name| format!("\u{2003}{name}")),
-    ("ends with an em space", |name| format!("{name}\u{2003}")),
-];
-
-/// The name with one character as its percent code.
-fn escape(name: &str, position: usize) -> String {
-    let codes = name.char_indices().map(|(index, letter)| {
-        if index == position && letter.is_ascii() {
-            format!("%{:02X}", u32::from(letter))
-        } else {
-            letter.to_string()
-        }
-    });
-    codes.collect()
+/// The name that a row makes of another; `{all}` is its letters, each escaped.
+pub(super) fn like(name: &str, row: &str) -> String {
+    let escaped: Vec<_> = name.bytes().map(|it| format!("%{it:02X}")).collect();
+    let all = escaped.concat();
+    let words = [
+        ("name", name),
+        ("all", &all),
+        ("first", all.get(..3).unwrap_or_default()),
+        ("rest", name.get(1..).unwrap_or_default()),
+    ];
+    fill(row, &words)
 }
 
 /// The value of a `Cookie` header, with changed names.
@@ -180,6 +225,7 @@ mod tests {
             ("Path=/app; Max-Age=60", MAX_LIFE, true),
             ("Path=/", MAX_LIFE, false),
             ("Expires=Thu, 31 Dec 2099 23:59:59 GMT", MAX_LIFE, false),
+            ("Path=/; Max-Age=60; Domain=localhost", MAX_LIFE, false),
         ] {
             let line = format!("sid=1; HttpOnly; SameSite=Lax; {attributes}");
             let cookie = Cookie::parse(&line, &url).unwrap();
@@ -189,11 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_escaped_at_one_place() {
-        assert_eq!(escape("__Host-s", 0), "%5F_Host-s");
-        assert_eq!(escape("sid", 2), "si%64");
-        assert_eq!(escape("s", 1), "s");
-        let of_none = LIKE.map(|(_, change)| change(""));
-        assert_eq!(of_none[..3], ["", "", ""]);
+    fn a_name_is_escaped_as_a_whole_or_at_one_place() {
+        assert_eq!(like("s\u{E9}", "{all}"), "%73%C3%A9");
+        assert_eq!(like("sid", "{first}{rest}"), "%73id");
+        assert_eq!(like("", "{first}{rest}"), "");
     }
 }

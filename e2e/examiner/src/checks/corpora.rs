@@ -25,6 +25,11 @@ pub(super) struct Corpora {
     pub(super) hostile_names: Vec<Pair>,
     /// Each with its member and its value.
     pub(super) hostile_members: Vec<(String, String, String)>,
+    /// Names that are like that of a cookie.
+    pub(super) like_names: Vec<Pair>,
+    pub(super) subjects: Vec<Subjects>,
+    /// Each with what of an address it sends to other sites.
+    pub(super) referrer_policies: Vec<Pair>,
     pub(super) return_to: ReturnTo,
     pub(super) error_page: ErrorPage,
 }
@@ -70,6 +75,15 @@ pub(super) struct Parameters {
     pub(super) pairs: Vec<Pair>,
 }
 
+/// A subject, and others that are like it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Subjects {
+    pub(super) owner: String,
+    /// Each with its difference in words, after "a user whose subject".
+    pub(super) others: Vec<Pair>,
+}
+
 /// Parameters that name a page to return to, and addresses outside.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,8 +118,9 @@ pub(super) fn fill<V: AsRef<str>>(row: &str, values: &[(&str, V)]) -> String {
 #[cfg(test)]
 mod tests {
     /// The words that the checks fill in.
-    const WORDS: &str = "authority code email half host id key long markup name needle origin \
-        other other_half other_scheme path right scheme state swapped unknown username";
+    const WORDS: &str = "a all authority b code email first half host id key long markup n name \
+        needle origin other other_half other_scheme path rest right scheme state swapped unknown \
+        username";
 
     #[test]
     fn every_word_in_braces_is_filled_in_by_a_check() {

@@ -1,25 +1,30 @@
-//! Profiles that are empty, or hostile.
+//! Profiles that are empty, hostile, or of another provider; and refusals with hostile words.
 
+use contract::{Provider, Subject};
 use scraper::Selector;
 use serde_json::{Value, json};
 
 use super::answers::arm_right;
 use super::corpora::{CORPORA, fill};
-use super::demands::SignedInLook;
-use super::failures::login_before;
+use super::demands::{SignedInLook, no_server_error, page_in_words};
+use super::failures::{answer, calls_of, login_before, not_called, was_met_by_another};
 use crate::app::Flow;
-use crate::browser::Page;
+use crate::browser::{Arrival, Page};
 use crate::calls::operation::PROFILE;
 use crate::random;
 use crate::trial::Trial;
 use crate::user::{Person, User};
-use crate::verdict::{Outcome, Stop, no_takeover, require};
+use crate::verdict::{Outcome, Stop, Verdict, no_takeover, require};
 
 /// The words that a programming language shows for nothing.
 const NOTHING: [&str; 5] = ["null", "None", "undefined", "nil", "NaN"];
 
 /// The length of the longest name that providers have.
 const LONG: usize = 256;
+
+/// The attempts at one answer: an app that reads results in the background may take it with the
+/// call of another login.
+const ATTEMPTS: usize = 3;
 
 /// `profile-null`: a user of whom only the id is known, and one whose e-mail address is
 /// not verified.
@@ -58,37 +63,18 @@ pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
         unverified.is_signed_in().await?,
         || "a user whose e-mail address is not verified cannot sign in",
     )?;
-    users_without_address_stay_apart(trial).await
+    // A visitor has no e-mail address, either.
+    let mut visitor = trial.user_as("browser D", nameless.person);
+    let is_in = visitor.is_signed_in().await? || looks.is_shown_to(&mut visitor).await?;
+    no_takeover(
+        is_in,
+        || "after a user without an e-mail address has signed in, a browser without any cookie is signed in",
+    )
 }
 
 fn cannot_sign_in(what: &str, landing: &Page) -> String {
     let (path, status) = (landing.url.path(), landing.status);
     format!("a user {what} cannot sign in: the callback ends at {path} with status {status}")
-}
-
-/// Two users without an e-mail address, and a visitor, who has none either.
-async fn users_without_address_stay_apart(trial: &Trial<'_>) -> Outcome {
-    let [mut first, mut second] =
-        [("browser D", "Ada"), ("browser E", "Ben")].map(|(name, first)| {
-            let person = Person {
-                email: None,
-                username: None,
-                is_email_verified: false,
-                ..Person::new(first)
-            };
-            trial.user_as(name, person)
-        });
-    first.try_sign_in().await?;
-    second.try_sign_in().await?;
-    no_takeover(
-        first.sees(&second.person).await?,
-        || "of two users without an e-mail address, the first one's own page shows the second",
-    )?;
-    let visitor = trial.whoami(&mut trial.browser("browser F")).await?.body;
-    no_takeover(
-        first.person.is_shown_in(&visitor) || second.person.is_shown_in(&visitor),
-        || "after a user without an e-mail address has signed in, a browser without any cookie sees that user's page",
-    )
 }
 
 /// The words of a page; the null of a JSON document is none.
@@ -101,70 +87,170 @@ fn words_of(page: &Page) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// `provider-as-asked`: a profile of the provider that was asked for, of the other one, and of
+/// one that the service does not have.
+pub(super) async fn provider_as_asked(trial: &Trial<'_>) -> Outcome {
+    let looks = SignedInLook::learn(trial).await?;
+    let asked = trial.way()?.provider;
+    let (other, by) = match asked {
+        "google" => ("github", Provider::GitHub),
+        _ => ("google", Provider::Google),
+    };
+    for named in [asked, other, "gitlab"] {
+        let person = Person::new("Ada");
+        let subject = json!(Subject::of(by, &person.id));
+        let change = |profile: &mut Value| {
+            if named != asked {
+                profile["provider"] = json!(named);
+                profile["subject"] = subject.clone();
+            }
+        };
+        let (mut user, landing) = answered(trial, "browser A", person, change).await?;
+        let is_in = user.is_signed_in().await? || looks.is_shown_to(&mut user).await?;
+        let cause = format!("asked for a user of {asked} and given a profile of {named}");
+        if named != asked {
+            require(!is_in, || format!("{cause}, the app signs the user in"))?;
+            page_in_words(trial, &landing, &cause)?;
+        } else if !is_in {
+            return Err(Stop::not_testable("the app refuses a right profile"));
+        }
+    }
+    Ok(())
+}
+
+/// The call whose answer has the profile.
+fn profile_call(flow: Flow) -> &'static str {
+    match flow {
+        Flow::Clean => flow.one_time_call(),
+        Flow::Legacy => PROFILE,
+    }
+}
+
+/// A login of `person` with a change of the profile in the broker's answer, and the page at its
+/// end.
+pub(super) async fn answered<'t>(
+    trial: &'t Trial<'_>,
+    browser: &str,
+    person: Person,
+    change: impl Fn(&mut Value),
+) -> Outcome<(User<'t>, Page)> {
+    let operation = profile_call(trial.flow);
+    for _ in 0..ATTEMPTS {
+        let mut user = trial.user_as(browser, person.clone());
+        let callback = user.up_to_callback().await?;
+        let mark = trial.mark().await?;
+        arm_right(&user, operation, &change).await?;
+        let landing = user.visit(callback).await?;
+        trial.testbed.control.disarm().await?;
+        let calls = trial.testbed.calls(mark).await?;
+        if !calls
+            .iter()
+            .any(|call| call.operation == operation && call.fault.is_some())
+        {
+            return Err(not_called(operation));
+        }
+        if !was_met_by_another(trial, operation, mark).await? {
+            return Ok((user, landing));
+        }
+    }
+    Err(Stop::not_testable(format!(
+        "the app calls {operation} for other logins in the background"
+    )))
+}
+
 /// `profile-hostile`: values that a provider lets its users choose, and ones that only a
 /// broker without its own checks would let pass.
 pub(super) async fn profile_hostile(trial: &Trial<'_>) -> Outcome {
     for (what, name) in &CORPORA.hostile_names {
         let needle = random::letters();
-        let long = "\u{E4}".repeat(LONG - needle.len());
         let mut user = trial.user("browser A", &needle);
-        user.person.name = Some(fill(name, &[("needle", &needle), ("long", &long)]));
+        user.person.name = Some(fill_name(name, &needle));
         user.person.email = Some(format!("{needle}@people.example"));
         let landing = user.try_sign_in().await?;
-        check_pages(&mut user, landing, &needle, what, Must::SignIn).await?;
+        let pages = check_pages(&mut user, landing, &needle, what).await?;
+        require(pages[1].body.contains(&needle), || {
+            cannot_sign_in(&format!("with {what}"), &pages[0])
+        })?;
+        let twice = format!("{needle}&lt;");
+        for page in pages {
+            let path = page.url.path();
+            no_server_error(&page, &format!("with {what}, the page {path} answers with"))?;
+            require(!page.text().contains(&twice), || {
+                format!("{what} is escaped twice and shown with &lt;, on {path}")
+            })?;
+        }
     }
     for (what, member, value) in &CORPORA.hostile_members {
-        smuggle(trial, what, member, value).await?;
+        let needle = random::letters();
+        let value = json!(fill(value, &[("needle", &needle)]));
+        let change = |profile: &mut Value| profile[member] = value.clone();
+        let person = Person::new("Ada");
+        let (mut user, landing) = answered(trial, "browser A", person, change).await?;
+        check_pages(&mut user, landing, &needle, what).await?;
     }
     Ok(())
 }
 
-/// Whether the app must accept a profile, or may refuse it as none of the specification's.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Must {
-    SignIn,
-    DoNoHarm,
+fn fill_name(row: &str, needle: &str) -> String {
+    let long = "\u{E4}".repeat(LONG - needle.len());
+    fill(row, &[("needle", needle), ("long", &long)])
 }
 
-/// Signs in by a profile with one member that the broker would not let pass.
-async fn smuggle(trial: &Trial<'_>, what: &str, member: &str, value: &str) -> Outcome {
-    let needle = random::letters();
-    let operation = match trial.flow {
-        Flow::Clean => trial.flow.one_time_call(),
-        Flow::Legacy => PROFILE,
-    };
-    let mut login = login_before(trial, operation).await?;
-    let value = json!(fill(value, &[("needle", &needle)]));
-    let change = |profile: &mut Value| profile[member] = value;
-    arm_right(&login.user, operation, change).await?;
-    let landing = login.user.visit(login.next).await?;
-    trial.testbed.control.disarm().await?;
-    check_pages(&mut login.user, landing, &needle, what, Must::DoNoHarm).await
+/// `message-escaped`: each call of a login, refused by the broker with markup in its words.
+pub(super) async fn message_escaped(trial: &Trial<'_>) -> Outcome {
+    for operation in calls_of(trial.flow) {
+        for (status, members) in MESSAGES {
+            let needle = random::letters();
+            let markup = fill_name(&CORPORA.hostile_names[0].1, &needle);
+            let mut body = json!({ "error": "request_failed", "status": "failed" });
+            for member in *members {
+                body[member] = json!(markup);
+            }
+            let mut login = login_before(trial, operation).await?;
+            let json = json!({ "Content-Type": "application/json" });
+            let more = answer(*status, &json, &body.to_string());
+            let mark = trial.mark().await?;
+            trial.arm_with(operation, "answer", &more).await?;
+            let arrival = login.meet_fault(operation, mark).await;
+            trial.testbed.control.disarm().await?;
+            let landing = match arrival {
+                Ok(Arrival::Page(landing)) => landing,
+                Err(stop) if stop.verdict == Verdict::Harness => return Err(stop),
+                // An app that breaks down shows nothing.
+                _ => continue,
+            };
+            let members = members.join(" and ");
+            let what = format!("the {members} of a refusal of {operation}");
+            check_pages(&mut login.user, landing, &needle, &what).await?;
+        }
+    }
+    Ok(())
 }
 
+/// The answers of `message-escaped`: their status, and the members with markup.
+const MESSAGES: &[(u16, &[&str])] = &[
+    (400, &["message"]),
+    (503, &["error", "message"]),
+    (200, &["error"]),
+];
+
+/// The page after a hostile value, and the next ones: it becomes markup in none.
 async fn check_pages(
     user: &mut User<'_>,
     landing: Page,
     needle: &str,
     what: &str,
-    must: Must,
-) -> Outcome {
+) -> Outcome<[Page; 3]> {
     let whoami = user.whoami().await?;
     let start = user.open(&user.trial.testbed.start).await?;
-    let is_shown = whoami.body.contains(needle);
-    require(is_shown || must == Must::DoNoHarm, || {
-        cannot_sign_in(&format!("with {what}"), &landing)
-    })?;
-    for page in [landing, whoami, start] {
-        let (path, status) = (page.url.path(), page.status);
-        require(status < 500, || {
-            format!("with {what}, the page {path} answers with status {status}")
-        })?;
-        if let Some(harm) = harm_of(&page, needle) {
+    let pages = [landing, whoami, start];
+    for page in &pages {
+        if let Some(harm) = harm_of(page, needle) {
+            let path = page.url.path();
             return Err(Stop::fail(format!("{what} {harm}, on {path}")));
         }
     }
-    Ok(())
+    Ok(pages)
 }
 
 /// The harm that a value does in a page, in words; `needle` names its elements and begins
@@ -201,9 +287,7 @@ pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
             ));
         }
     }
-    let text = page.text();
-    text.contains(&format!("{needle}&lt;"))
-        .then(|| "is escaped twice and shown with &lt;".to_owned())
+    None
 }
 
 #[cfg(test)]
@@ -219,7 +303,6 @@ mod tests {
             ("<script>let name = \"needle\"; alert(1)</script>", true),
             ("<img src='http://people.example/needle.png'>", true),
             ("<img src='javascript:needle'>", true),
-            ("<p>needle&amp;lt;b&amp;gt;", true),
             ("<p>needle&lt;needle x=1&gt;", false),
             ("<input value='needle&quot;needle=1'>", false),
             ("<script>let name = \"needle\\\"\"</script>", false),

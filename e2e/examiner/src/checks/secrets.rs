@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::corpora::CORPORA;
 use super::demands::{absent, parameter, some_cookies};
 use super::failures::{calls_of, login_before};
 use crate::app::Flow;
@@ -10,7 +11,7 @@ use crate::calls::Call;
 use crate::random;
 use crate::search::{self, Haystack};
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop};
 
 /// `key-not-in-browser`: searched in everything that the browser saw of a whole login.
 pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
@@ -92,36 +93,21 @@ pub(super) async fn cookie_holds_no_secret(trial: &Trial<'_>) -> Outcome {
     let mut seen = search::haystacks_of(&ada.browser, |page| trial.testbed.is_app(&page.url));
     seen.retain(|haystack| haystack.place.starts_with("the cookie "));
     let cookies = some_cookies(seen)?;
+    let mut secrets = Secrets::default();
+    secrets.learn(trial.flow, &ada.browser);
     // The log knows a legacy login by its state, which is looked for by itself.
-    let logins = match trial.flow {
-        Flow::Clean => logins_of(&calls)?,
-        Flow::Legacy => HashSet::new(),
-    };
-    let asked = |name| {
-        let urls = ada.browser.asked.iter();
-        urls.filter_map(move |url| parameter(url, name).ok())
-    };
-    let challenges = asked("code_challenge").collect();
-    let key = search::find_key(&cookies, &logins);
-    absent("the session key is readable", key)?;
-    let verifier = search::find_verifier(&cookies, &challenges);
-    absent("the code_verifier is readable", verifier)?;
-    absent("the access token is readable", search::find_token(&cookies))?;
-    for state in asked("state") {
-        let place = search::find_text(&cookies, &state);
-        absent("the state is readable", place)?;
+    if trial.flow == Flow::Clean {
+        secrets.logins = logins_of(&calls)?;
     }
-    let profile = [
-        ("name", ada.person.name.as_ref()),
-        ("username", ada.person.username.as_ref()),
-        ("e-mail address", ada.person.email.as_ref()),
-        ("id", Some(&ada.person.id)),
-    ];
-    for (what, value) in profile {
-        let place = value.and_then(|it| search::find_text(&cookies, it));
-        absent(&format!("the user's {what} is readable"), place)?;
-    }
-    Ok(())
+    let marks = ada.person.marks();
+    let marks = marks.map(|it| ("a value of the user's profile", it.to_owned()));
+    secrets.texts.extend(marks);
+    let states = ada.browser.asked.iter();
+    let states = states.filter_map(|url| parameter(url, "state").ok());
+    secrets
+        .texts
+        .extend(states.map(|state| ("the state", state)));
+    secrets.require_absent(&cookies, "is readable")
 }
 
 /// `log-clean`: after a good login, and after everything that makes an app write more.
@@ -161,11 +147,9 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
 
     let mut haystacks = written(trial, printed).await?;
     haystacks.extend(pages);
-    let found = secrets.find(&haystacks, client_secret(trial));
-    require(found.is_none(), || {
-        let (secret, place) = found.unwrap_or_default();
-        format!("{secret} is in {place}")
-    })
+    let client_secret = client_secret(trial).map(|it| ("the client secret", it.to_owned()));
+    secrets.texts.extend(client_secret);
+    secrets.require_absent(&haystacks, "is")
 }
 
 /// The secret of the project in this testbed: each testbed has a project of its own.
@@ -176,17 +160,13 @@ pub(super) fn client_secret<'t>(trial: &'t Trial<'_>) -> Option<&'t str> {
 }
 
 /// Visits that end in errors: an unknown address and a callback out of turn, each with a
-/// code, and a callback with a strange parameter.
+/// code, and with strange parameters.
 async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
     let mut browser = trial.browser("browser B");
     trial.begin(&mut browser).await?;
-    let (code, state) = (random::secret(), random::secret());
-    let queries = [
-        format!("code={code}&state={state}"),
-        "error=%00&state=%FF".to_owned(),
-    ];
+    let query = format!("code={}&state={}", random::secret(), random::secret());
     for address in [trial.callback()?, trial.testbed.at("/no-such-page")?] {
-        for query in &queries {
+        for query in CORPORA.error_page.queries.iter().chain([&query]) {
             let mut url = address.clone();
             url.set_query(Some(query));
             browser.visit(Visit::typed(&url)).await?;
@@ -241,7 +221,8 @@ fn lines_once(place: &str, text: &str) -> Haystack {
 /// The secrets of the trial's logins, as far as the examiner knows them.
 #[derive(Default)]
 struct Secrets {
-    codes: Vec<String>,
+    /// The name of each secret that is known as it is, and its text.
+    texts: Vec<(&'static str, String)>,
     challenges: HashSet<String>,
     logins: HashSet<String>,
 }
@@ -251,81 +232,75 @@ impl Secrets {
     /// app receives no code.
     fn learn(&mut self, flow: Flow, browser: &Browser) {
         for url in &browser.asked {
-            if flow == Flow::Legacy {
-                self.codes.extend(parameter(url, "code").ok());
-            }
+            let code = parameter(url, "code").ok().filter(|_| flow == Flow::Legacy);
+            self.texts.extend(code.map(|it| ("a handoff code", it)));
             self.challenges
                 .extend(parameter(url, "code_challenge").ok());
         }
     }
 
     /// The first secret that is written, and its place.
-    fn find(&self, haystacks: &[Haystack], client_secret: Option<&str>) -> Option<(&str, String)> {
-        let text = |needle: &str| search::find_text(haystacks, needle);
-        let code = || self.codes.iter().find_map(|code| text(code));
+    fn find(&self, haystacks: &[Haystack]) -> Option<(&'static str, String)> {
+        let verifier = search::find_verifier(haystacks, &self.challenges);
         let found = [
-            ("the client secret", client_secret.and_then(text)),
             ("a session key", search::find_key(haystacks, &self.logins)),
-            ("a handoff code", code()),
             ("an access token", search::find_token(haystacks)),
-            (
-                "a code_verifier",
-                search::find_verifier(haystacks, &self.challenges),
-            ),
+            ("a code_verifier", verifier),
         ];
         let mut found = found.into_iter();
-        found.find_map(|(secret, place)| Some((secret, place?)))
+        let found = found.find_map(|(secret, place)| Some((secret, place?)));
+        let mut texts = self.texts.iter();
+        found.or_else(|| {
+            texts.find_map(|(secret, text)| Some((*secret, search::find_text(haystacks, text)?)))
+        })
+    }
+
+    /// Demands that no secret is written; `is` stands between it and its place.
+    fn require_absent(&self, haystacks: &[Haystack], is: &str) -> Outcome {
+        match self.find(haystacks) {
+            None => Ok(()),
+            Some((secret, place)) => Err(Stop::fail(format!("{secret} {is} in {place}"))),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::corpora::fill;
     use super::*;
-    use crate::verdict::Verdict;
 
     #[test]
     fn each_secret_is_found_in_a_log() {
         let code = random::secret();
         let verifier = random::secret();
         let secrets = Secrets {
-            codes: vec![code.clone()],
+            texts: vec![
+                ("a handoff code", code.clone()),
+                ("the client secret", "s3cret-s3cret".to_owned()),
+            ],
             challenges: HashSet::from([search::challenge(&verifier)]),
             ..Secrets::default()
         };
-        let token = format!("fsi_{}", random::secret());
+        let random = random::secret();
+        let words = [
+            ("code", &code),
+            ("verifier", &verifier),
+            ("random", &random),
+        ];
         for (line, expected) in [
+            ("GET /cb?code={code}&state=x 303", Some("a handoff code")),
+            ("{'code_verifier': '{verifier}'}", Some("a code_verifier")),
             (
-                format!("GET /cb?code={code}&state=x 303"),
-                Some("a handoff code"),
-            ),
-            (
-                format!("{{'code_verifier': '{verifier}'}}"),
-                Some("a code_verifier"),
-            ),
-            (
-                format!("Authorization: Bearer {token}"),
+                "Authorization: Bearer fsi_{random}",
                 Some("an access token"),
             ),
-            (
-                "client_secret=s3cret-s3cret".to_owned(),
-                Some("the client secret"),
-            ),
-            (format!("request {}", random::secret()), None),
+            ("client_secret=s3cret-s3cret", Some("the client secret")),
+            ("request {random}", None),
         ] {
+            let line = fill(line, &words);
             let text = lines_once("the log", &format!("start\n{line}\n{line}\n"));
-            let found = secrets.find(&[text], Some("s3cret-s3cret"));
+            let found = secrets.find(&[text]);
             assert_eq!(found.map(|(secret, _)| secret), expected, "{line}");
         }
-    }
-
-    #[test]
-    fn a_repeated_line_is_searched_once() {
-        assert_eq!(lines_once("x", "a\nb\na\n").text, "a\nb");
-    }
-
-    #[test]
-    fn a_search_for_the_keys_of_no_login_is_not_testable() {
-        let stop = logins_of(&[]).unwrap_err();
-        assert_eq!(stop.verdict, Verdict::NotTestable);
     }
 }

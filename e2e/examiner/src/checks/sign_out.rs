@@ -1,15 +1,18 @@
-//! Sign-out: it ends the session on the server and the access token at the broker, and no other
-//! site does it.
+//! The end of a session: by sign-out, on the server and with the access token at the broker; by
+//! no other site. Beside its cookies, nothing opens it.
+
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::start::{foreign_form, foreign_form_in_sandbox, foreign_image, foreign_link};
-use crate::browser::Visit;
+use crate::browser::{Page, Visit};
 use crate::calls::operation::{PROFILE, REVOKE, TOKEN};
 use crate::calls::{self, Call};
 use crate::catalogue::limit_of;
 use crate::time::Stopwatch;
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::{Outcome, Stop, require};
 
 /// The time after which the old cookie is tried again.
@@ -39,8 +42,7 @@ pub(super) async fn sign_out_server(trial: &Trial<'_>) -> Outcome {
 async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>, broker: &str) -> Outcome<u64> {
     let mut ada = trial.user("browser A", "Ada");
     ada.sign_in().await?;
-    let mut copy = ada.clone();
-    "a copy of the old cookies".clone_into(&mut copy.browser.transport.name);
+    let mut copies = copies_of(&ada);
     let visit = trial.sign_out_visit(&mut ada.browser).await?;
     let mark = trial.mark().await?;
     if let Some(fault) = fault {
@@ -61,22 +63,75 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>, broker: &str) -> 
     require(page.status < 500, || {
         format!("sign-out{broker} is answered with status {}", page.status)
     })?;
-    require(!ada.is_signed_in().await?, || {
+    require(!opens_session(&mut ada).await?, || {
         format!("after sign-out{broker} the user is still signed in")
     })?;
-    require(!copy.is_signed_in().await?, || {
-        format!("after sign-out{broker} a copy of the old cookie still opens the session")
-    })?;
+    require_worthless(&mut copies, &format!("after sign-out{broker}")).await?;
     if fault.is_none() {
         // An app that keeps a list of ended sessions may drop an entry too early.
         trial.advance(LATER_SECONDS).await?;
-        require(!copy.is_signed_in().await?, || {
+        require_worthless(&mut copies, &format!("{LATER_SECONDS} s after sign-out")).await?;
+    }
+    Ok(mark)
+}
+
+/// Copies of the browser: with all its cookies, and with each alone.
+fn copies_of<'t>(user: &User<'t>) -> Vec<User<'t>> {
+    let mut all = user.clone();
+    "a copy of the old cookies".clone_into(&mut all.browser.transport.name);
+    let cookies = all.browser.jar.of(&user.trial.testbed.start);
+    let alone = cookies.into_iter().map(|cookie| {
+        let mut copy = all.clone();
+        copy.browser.transport.name = format!("a copy of the old cookie {}", cookie.name);
+        copy.browser.jar = all.browser.jar.only(|name| name == cookie.name);
+        copy
+    });
+    alone.chain([all.clone()]).collect()
+}
+
+async fn require_worthless(copies: &mut [User<'_>], when: &str) -> Outcome {
+    for copy in copies {
+        let is_in = opens_session(copy).await?;
+        let name = &copy.browser.transport.name;
+        require(!is_in, || format!("{when} {name} opens the session"))?;
+    }
+    Ok(())
+}
+
+/// Whether the user is signed in; the start page, which may begin a session, is opened before.
+pub(super) async fn opens_session(user: &mut User<'_>) -> Outcome<bool> {
+    user.open(&user.trial.testbed.start).await?;
+    user.is_signed_in().await
+}
+
+/// `session-by-cookie`: in browsers without cookies, the addresses at which the user's browser
+/// has been.
+pub(super) async fn session_by_cookie(trial: &Trial<'_>) -> Outcome {
+    let step = trial.app.sign_out.as_ref();
+    let has_sign_out = |page: &Page| step.is_some_and(|step| step.on_page(page).is_some());
+    let page = trial.testbed.at(&trial.app.sign_out_page)?;
+    let visitors_page = trial.browser("browser B").open(&page).await?;
+    let mut ada = trial.user("browser A", "Ada");
+    ada.sign_in().await?;
+    ada.open(&trial.testbed.start).await?;
+    let callback = trial.callback()?;
+    let asked = ada.browser.asked.iter();
+    let asked = asked.filter(|url| trial.testbed.is_app(url) && url.path() != callback.path());
+    for address in BTreeSet::from_iter(asked) {
+        let mut other = trial.user_as("browser B", ada.person.clone());
+        let page = other.open(address).await?;
+        // Alone, the name may be on a page that is meant for everybody.
+        let is_user = has_sign_out(&page) && !has_sign_out(&visitors_page);
+        let is_in =
+            (is_user && other.person.is_shown_in(&page.body)) || other.is_signed_in().await?;
+        require(!is_in, || {
+            let path = address.path();
             format!(
-                "{LATER_SECONDS} s after sign-out a copy of the old cookie opens the session again"
+                "a browser without cookies that opens {path}, as the user's did, is signed in as the user"
             )
         })?;
     }
-    Ok(mark)
+    Ok(())
 }
 
 /// `sign-out-same-site`: the request that signs out, made by another site.
@@ -99,7 +154,9 @@ pub(super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
             Effect::OnCookies => &mut after,
         };
         let stays = judged.is_signed_in().await?;
-        require(stays, || format!("{way} to {path} signs the user out"))?;
+        require(stays, || {
+            format!("{way} on a page of another site signs the user out, at {path}")
+        })?;
     }
     Ok(())
 }
@@ -116,37 +173,27 @@ enum Effect {
 type Change = fn(Visit) -> Visit;
 
 const WAYS: [(&str, Effect, Change); 6] = [
-    ("a link on another site", Effect::OnCookies, foreign_link),
-    ("an image on another site", Effect::OnServer, foreign_image),
-    ("a form on another site", Effect::OnCookies, foreign_form),
+    ("a link", Effect::OnCookies, foreign_link),
+    ("an image", Effect::OnServer, foreign_image),
+    ("a form", Effect::OnCookies, foreign_form),
     (
-        "a form in a sandboxed frame of another site",
+        "a sandboxed form",
         Effect::OnServer,
         foreign_form_in_sandbox,
     ),
-    (
-        "a link on another site, in a browser without metadata headers,",
-        Effect::OnServer,
-        |visit| without_metadata(foreign_link(visit)),
-    ),
-    (
-        "a form on another site, in a browser without metadata headers,",
-        Effect::OnServer,
-        |visit| without_metadata(foreign_form(visit)),
-    ),
+    ("a link without metadata", Effect::OnServer, |visit| {
+        without_metadata(foreign_link(visit))
+    }),
+    ("a form without metadata", Effect::OnServer, |visit| {
+        without_metadata(foreign_form(visit))
+    }),
 ];
 
-/// The request of a browser that says nothing about the page that makes it.
+/// The request of an old browser, which says nothing about the page that makes it.
 fn without_metadata(visit: Visit) -> Visit {
-    let names = [
-        "origin",
-        "referer",
-        "sec-fetch-site",
-        "sec-fetch-mode",
-        "sec-fetch-dest",
-    ];
+    let names = "origin referer sec-fetch-site sec-fetch-mode sec-fetch-dest".split(' ');
     let without = |visit: Visit, name| visit.with_header(name, "");
-    names.into_iter().fold(visit, without)
+    names.fold(visit, without)
 }
 
 /// `token-revoked`: a token that is kept ends at sign-out, and sign-out needs no broker.
@@ -179,23 +226,12 @@ pub(super) async fn token_revoked(trial: &Trial<'_>) -> Outcome {
         format!("the broker refused the end of the token: {refused}")
     })?;
     if at_sign_out.iter().any(is_revocation) {
-        without_broker(trial).await?;
+        let broker = ", while the broker's answers are lost,";
+        sign_out_with(trial, Some("lose_response"), broker).await?;
     }
     Ok(())
 }
 
 fn is_revocation(call: &Call) -> bool {
     call.operation == REVOKE
-}
-
-/// Sign-out succeeds also where the end of the token does not.
-async fn without_broker(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
-    trial.arm(REVOKE, "lose_response").await?;
-    ada.sign_out().await?;
-    require(
-        !ada.is_signed_in().await?,
-        || "the broker's answer to the end of the token was lost, and the user stays signed in",
-    )
 }

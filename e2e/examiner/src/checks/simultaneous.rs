@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::{join_all, try_join_all};
 
 use super::demands::session_cookies;
+use super::sign_out::opens_session;
 use crate::browser::{Page, Visit};
 use crate::calls::Call;
 use crate::trial::Trial;
-use crate::user::{Person, User};
+use crate::user::User;
 use crate::verdict::{Outcome, no_takeover, require, require_no_server_error};
 
 /// The number of callbacks that one browser asks for at once.
@@ -29,12 +30,12 @@ enum Moment {
     Same,
 }
 
-/// `binding-own`: browsers ask for the callback of another, and then each for its own.
+/// `binding-own`: browsers ask for the callback of another, who asks for it as well.
 pub(super) async fn binding_own(trial: &Trial<'_>) -> Outcome {
     for moment in [Moment::Before, Moment::Same] {
         foreign_callback(trial, moment).await?;
     }
-    own_callbacks(trial).await
+    Ok(())
 }
 
 /// The victim comes back; two others, one of whom is signed in, ask for that callback.
@@ -72,29 +73,6 @@ async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
         victim.is_signed_in().await?,
         || "a user who comes back while other browsers ask for the callback is not signed in",
     )
-}
-
-/// Two people come back at once, each to their own callback.
-async fn own_callbacks(trial: &Trial<'_>) -> Outcome {
-    let mut vera = trial.user("browser A", "Vera");
-    let mut otto = trial.user("browser B", "Otto");
-    let visits = (vera.up_to_callback().await?, otto.up_to_callback().await?);
-    let (page, second_page) = tokio::join!(vera.visit(visits.0), otto.visit(visits.1));
-    check_status(&page?)?;
-    check_status(&second_page?)?;
-    check_person(&mut vera, &otto.person).await?;
-    check_person(&mut otto, &vera.person).await
-}
-
-async fn check_person(user: &mut User<'_>, foreign: &Person) -> Outcome {
-    let page = user.whoami().await?;
-    let name = &user.browser.transport.name;
-    no_takeover(foreign.is_shown_in(&page.body), || {
-        format!("two users came back at once, and {name} is signed in as the other's")
-    })?;
-    require(user.person.is_shown_in(&page.body), || {
-        format!("two users came back at once, and {name} is not signed in")
-    })
 }
 
 /// The most calls of `operation` that one login has: an app may call for others meanwhile.
@@ -151,7 +129,7 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
         .collect();
     let landings = join_all(users.iter_mut().map(User::try_sign_in)).await;
     // Only when all are signed in: an app that has room for fewer sessions mixes them up then.
-    let looks = join_all(users.iter_mut().map(look)).await;
+    let looks = join_all(users.iter_mut().map(opens_session)).await;
     for user in &users {
         let pages = user.browser.seen.iter();
         for page in pages.filter(|page| trial.testbed.is_app(&page.url)) {
@@ -169,15 +147,6 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
     require(missing == 0, || {
         format!("of {PEOPLE} users who sign in at once, {missing} are not signed in")
     })
-}
-
-/// Whether the app shows the user, on every page.
-async fn look(user: &mut User<'_>) -> Outcome<bool> {
-    let testbed = user.trial.testbed;
-    if testbed.at(&user.trial.app.whoami)? != testbed.start {
-        user.open(&testbed.start).await?;
-    }
-    user.is_signed_in().await
 }
 
 fn check_status(page: &Page) -> Outcome {
