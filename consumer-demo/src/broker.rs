@@ -314,8 +314,8 @@ struct TokenAnswer {
 pub(crate) struct BearerToken(String);
 
 impl BearerToken {
-    /// The text, for the `Authorization` header.
-    fn expose(&self) -> &str {
+    /// The text, for the `Authorization` header and the session.
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }

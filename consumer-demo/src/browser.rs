@@ -9,15 +9,16 @@ use rocket::outcome::Outcome::Success;
 use rocket::request::{FromRequest, Outcome, Request};
 use rocket::time;
 use rocket::{Rocket, Sentinel, State};
+use rusqlite::Result as Stored;
 
 use crate::accounts::Account;
 use crate::app::App;
 use crate::cookies::{BrowserLook, CookieValue, SentCookies};
 use crate::session::{
-    ExpiredLogin, LegacyLogin, LoginBinding, LoginNumber, LoginSlot, Session, SignedIn,
+    ExpiredLogin, LegacyLogin, LoginBinding, LoginNumber, LoginSlot, Session, SessionRef, SignedIn,
     SignedInLifetime, TakenLogin, Via, seconds,
 };
-use crate::session_store::{SessionCookie, SessionRef};
+use crate::session_store::SessionCookie;
 
 /// The browser that sent this request, and the time at which it did. A request guard
 /// that always succeeds: a browser without a session is a browser, too.
@@ -49,7 +50,7 @@ impl Browser<'_> {
     pub(crate) fn with<R>(
         &self,
         session: SessionRef,
-        change: impl FnOnce(&mut Session) -> R,
+        change: impl FnOnce(Session<'_>) -> Stored<R>,
     ) -> Option<R> {
         self.app.sessions.with(session, self.now_ms, change)
     }
@@ -62,7 +63,7 @@ impl Browser<'_> {
     /// Whether a session that [`session`](Self::session) found has not ended, also
     /// when its id was renewed meanwhile.
     pub(crate) fn is_live(&self, session: SessionRef) -> bool {
-        self.with(session, |_| ()).is_some()
+        self.with(session, |_| Ok(())).is_some()
     }
 
     /// Keeps a clean login in the browser's session, which begins now if there was
@@ -71,13 +72,13 @@ impl Browser<'_> {
     /// This cookie, made at this start, is the specification's "initiating browser's
     /// cookie". The session's proves nothing: it existed before. How the browser looks is
     /// kept beside it, for a cookie can be planted: see [`BrowserLook`].
-    pub(crate) fn keep_login(&self, key: SessionKey, provider: Provider) {
+    pub(crate) fn keep_login(&self, key: &SessionKey, provider: Provider) {
         let value = CookieValue::random();
         let binding = LoginBinding {
             cookie: value.digest(),
             look: self.look,
         };
-        let slot = self.keep(|session| session.keep_login(key, provider, binding, self.now_ms));
+        let slot = self.keep(|session| session.keep_login(key, provider, binding));
         let name = self.login_cookie_name(slot);
         // The broker knows the login for 600 seconds. When it ends sooner the
         // cookie is not cleared: another tab may have set a new one by now.
@@ -88,11 +89,11 @@ impl Browser<'_> {
     /// Keeps a legacy login in the browser's session, which begins now if there was
     /// none. Its `state` comes back through the browser, so it needs no cookie of its
     /// own.
-    pub(crate) fn keep_transaction(&self, login: LegacyLogin) {
+    pub(crate) fn keep_transaction(&self, login: &LegacyLogin) {
         self.keep(|session| session.keep_transaction(login));
     }
 
-    fn keep<R>(&self, login: impl FnOnce(&mut Session) -> R) -> R {
+    fn keep<R>(&self, login: impl FnOnce(Session<'_>) -> Stored<R>) -> R {
         let sessions = &self.app.sessions;
         let (kept, cookie) = sessions.find_or_open_with(self.session_id(), self.now_ms, login);
         self.set_session_cookie(&cookie);
@@ -138,7 +139,7 @@ impl Browser<'_> {
     pub(crate) fn sign_in(
         &self,
         session: SessionRef,
-        profile: Profile,
+        profile: &Profile,
         via: Via,
     ) -> Result<Option<SignedIn>, SessionEnded> {
         let user = SignedIn {
@@ -149,7 +150,7 @@ impl Browser<'_> {
         let (replaced, cookie) = self
             .app
             .sessions
-            .sign_in_with(session, self.now_ms, |session| session.sign_in(user))
+            .sign_in(session, self.now_ms, &user)
             .ok_or(SessionEnded)?;
         self.app.accounts.record_sign_in(profile, self.now_ms);
         self.set_session_cookie(&cookie);
@@ -157,26 +158,21 @@ impl Browser<'_> {
     }
 
     /// Ends the browser's session *on the server*, and clears the cookie. The first
-    /// is what counts: a cookie that was copied beforehand opens nothing any more.
-    pub(crate) fn sign_out(&self) -> Option<Session> {
-        let ended = self
-            .session()
-            .and_then(|session| self.app.sessions.end(session));
+    /// is what counts: a cookie that was copied beforehand opens nothing any more. Returns the
+    /// user who was signed in.
+    pub(crate) fn sign_out(&self) -> Option<SignedIn> {
+        let user = self
+            .session_id()
+            .and_then(|id| self.app.sessions.end(&id, self.now_ms));
         self.jar
             .add(self.cookie(self.session_cookie_name().into(), "", 0));
-        ended
+        user
     }
 
     /// The user who is signed in.
-    ///
-    /// Session and user are read in one step. Between two, a sign-in could renew the id,
-    /// and the page would show its user to an attacker who planted the old one.
     pub(crate) fn user(&self) -> Option<CurrentUser> {
-        let read = |session: &mut Session| session.signed_in().cloned();
-        let signed_in = self
-            .app
-            .sessions
-            .find_with(&self.session_id()?, self.now_ms, read)??;
+        let sessions = &self.app.sessions;
+        let signed_in = sessions.signed_in(&self.session_id()?, self.now_ms)?;
         Some(CurrentUser {
             account: self.app.accounts.find(&signed_in.subject)?,
             via: signed_in.via,

@@ -41,8 +41,7 @@ use crate::broker::CallError;
 use crate::browser::Browser;
 use crate::guards::{ProviderParam, SameOriginPost, SeeOther, Visit};
 use crate::pages::{Problem, ProblemPage};
-use crate::session::{Flow, LoginNumber, TakenLogin, Via};
-use crate::session_store::SessionRef;
+use crate::session::{Flow, LoginNumber, SessionRef, TakenLogin, Via};
 use crate::{random, site};
 
 /// The number of reads of one pending result in one callback.
@@ -82,7 +81,7 @@ async fn start(
 
     // Keep the key in the session that this browser's cookie names, and give the
     // browser a fresh cookie for this login. How the browser looks is kept with it.
-    browser.keep_login(key, provider);
+    browser.keep_login(&key, provider);
 
     // Redirect. The address was parsed by the specification's pattern, and its
     // origin is the broker's: we redirect to nothing else.
@@ -215,7 +214,7 @@ async fn read(app: &App, browser: &Browser<'_>, session: SessionRef, login: Take
     let outcome = match app.broker.read_result(&key, &app.clean_callback).await {
         Ok(LoginResult::Pending) => {
             // Nothing was consumed: the next visit may read again.
-            browser.with(session, |session| session.put_back(number, key));
+            browser.with(session, |session| session.put_back(number, &key));
             return Outcome::Pending(provider);
         }
         // A profile of another provider does not answer what was asked.

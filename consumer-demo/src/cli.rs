@@ -77,8 +77,18 @@ pub struct Arguments {
     )]
     call_seconds: u64,
 
-    /// Listen here; may be given several times. [default: this machine only,
-    /// 127.0.0.1 and ::1, on the port of --consumer-base-url]
+    /// Keep sessions and accounts in this file, which outlives the program and which several
+    /// processes may share. [default: in memory]
+    #[arg(long, env = "SESSIONS_DB", value_name = "FILE")]
+    sessions_db: Option<PathBuf>,
+
+    /// Listen on this port of 127.0.0.1 and ::1. Behind a load balancer each instance has its
+    /// own. [default: that of --consumer-base-url]
+    #[arg(long, env = "PORT", value_name = "PORT")]
+    port: Option<u16>,
+
+    /// Listen here instead; may be given several times. [default: this machine only,
+    /// 127.0.0.1 and ::1]
     #[arg(
         long,
         env = "CONSUMER_LISTEN",
@@ -98,6 +108,7 @@ impl Arguments {
             self.consumer_base_url,
         );
         config.broker_timeout = Duration::from_secs(self.call_seconds);
+        config.sessions_db = self.sessions_db;
         if let Some(origin) = self.authorization_origin {
             config.authorization_origin = origin;
         }
@@ -118,8 +129,8 @@ impl Arguments {
         let port = url::Url::parse(self.consumer_base_url.as_str())
             .ok()
             .filter(|_| self.consumer_base_url.is_loopback())
-            .and_then(|url| url.port_or_known_default())
-            .unwrap_or(3000);
+            .and_then(|url| url.port_or_known_default());
+        let port = self.port.or(port).unwrap_or(3000);
         [
             IpAddr::from(Ipv4Addr::LOCALHOST),
             IpAddr::from(Ipv6Addr::LOCALHOST),

@@ -1,5 +1,6 @@
 //! The application's configuration, with the values that it refuses, and its clock.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -35,8 +36,11 @@ pub struct Config {
     pub best_effort_timeout: Duration,
     /// The pause before a pending result is read again.
     pub pending_wait: Duration,
-    /// The maximum of anonymous sessions in memory, and of signed-in ones.
+    /// The maximum of anonymous sessions, and of signed-in ones.
     pub max_sessions: usize,
+    /// The file of the sessions and accounts, which several processes may share. Without it
+    /// they are in memory, and gone when the program ends.
+    pub sessions_db: Option<PathBuf>,
 }
 
 impl Config {
@@ -58,6 +62,7 @@ impl Config {
             best_effort_timeout: Duration::from_secs(2),
             pending_wait: Duration::from_millis(300),
             max_sessions: 10_000,
+            sessions_db: None,
         }
     }
 
@@ -110,6 +115,9 @@ pub enum StartError {
     /// The authorities of the broker are no certificates.
     #[error("the file of --broker-ca holds no certificates in PEM, or a damaged one")]
     BrokerCa,
+    /// The sessions' file cannot be opened.
+    #[error("the file of --sessions-db cannot be used: {0}")]
+    SessionsDb(#[source] rusqlite::Error),
     /// No HTTPS client: usually no certificate authorities on this machine.
     #[error("cannot make an HTTPS client")]
     HttpClient(#[source] reqwest::Error),

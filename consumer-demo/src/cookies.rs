@@ -67,8 +67,8 @@ impl CookieValue {
         &self.0
     }
 
-    /// The digest that the server keeps, so that a copy of its memory (or of the
-    /// table, or of a backup) opens no session. A plain SHA-256 suffices: 256 random
+    /// The digest that the server keeps, so that a copy of its table (or of a backup)
+    /// opens no session. A plain SHA-256 suffices: 256 random
     /// bits cannot be guessed.
     pub(crate) fn digest(&self) -> ValueDigest {
         ValueDigest(*Digest::of(self.0.as_bytes()).as_bytes())
@@ -76,8 +76,8 @@ impl CookieValue {
 }
 
 /// SHA-256 of a [`CookieValue`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct ValueDigest([u8; 32]);
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ValueDigest(pub(crate) [u8; 32]);
 
 impl FromStr for CookieValue {
     type Err = ();
@@ -121,13 +121,13 @@ const HEADERS: [&str; 5] = [
 /// one who plants a session that is signed in already. What does is a **host name of its
 /// own** for your application, which serves nothing else on any port.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BrowserLook(Digest);
+pub(crate) struct BrowserLook(pub(crate) [u8; 32]);
 
 impl BrowserLook {
     /// The look of the browser that sent `headers`. That it did not send one of the
     /// five counts as well.
     pub(crate) fn of(headers: &HeaderMap<'_>) -> Self {
         let values = HEADERS.map(|name| headers.get(name).collect::<Vec<_>>().join(", "));
-        Self(Digest::of(values.join("\n").as_bytes()))
+        Self(*Digest::of(values.join("\n").as_bytes()).as_bytes())
     }
 }

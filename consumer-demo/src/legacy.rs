@@ -65,7 +65,7 @@ fn start(
 
     // Keep it in this browser's session before the browser leaves, and how the browser
     // looks: `BrowserLook` in `cookies.rs` says why.
-    browser.keep_transaction(LegacyLogin {
+    browser.keep_transaction(&LegacyLogin {
         transaction,
         provider,
         look: browser.look,

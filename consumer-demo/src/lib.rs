@@ -16,6 +16,7 @@
 //! | `broker.rs` | the calls to the broker, and what each failure permits |
 //! | `session.rs` | what the server remembers of one browser |
 //! | `session_store.rs` | all sessions, found by the id in a cookie |
+//! | `database.rs` | the database of both, which several processes may share |
 //! | `browser.rs` | the cookies that tie a browser to its session and its logins |
 //! | `cookies.rs` | the cookies of a request, byte for byte, their random values, and how a browser looks, which a planted cookie does not change |
 //! | `accounts.rs` | the users, keyed by `subject` |
@@ -38,7 +39,8 @@
 //!    only about clean logins whose own cookie that browser sent. It looks like the
 //!    one that started the login.
 //! 3. A value that may be used once is *taken* out of the session before it is
-//!    used. No two requests can hold the same one.
+//!    used, by one statement. No two requests can hold the same one, of one process or
+//!    of two.
 //! 4. A one-time call is never repeated after a failure. The user starts again.
 //! 5. Nothing runs in the background: every call to the broker answers a request.
 //! 6. HEAD, a prefetch or a forged form changes nothing behind a GET.
@@ -54,6 +56,8 @@ mod broker;
 
 mod session;
 mod session_store;
+
+mod database;
 
 mod browser;
 mod cookies;

@@ -1,14 +1,17 @@
-//! All sessions: in memory, a bounded number of them, each gone when it expires.
+//! All sessions: a bounded number of them, each gone when it expires.
 //!
-//! In an application of your own this is your framework's session store, or a
-//! table: one row per session, a unique column for the digest of its id, one for
-//! when it ends. Renewing a session's id is then an `UPDATE` of that column.
+//! In an application of your own this is a table like ours, in the database that all of its
+//! processes share. (A framework's session store will do if it changes one value at a time:
+//! most load a whole session at the beginning of a request and write it at its end, and a
+//! request that ends later brings back what another has taken out.)
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 
-use crate::cookies::{CookieValue, ValueDigest};
-use crate::session::Session;
+use rusqlite::{Result, params};
+
+use crate::cookies::CookieValue;
+use crate::database::{Database, row};
+use crate::session::{Session, SessionRef, SignedIn};
 
 /// All sessions. Those in which a user has signed in have a capacity of their own:
 /// starting a login takes no credentials, so an attacker can start thousands, and
@@ -20,15 +23,9 @@ use crate::session::Session;
 /// proxy's address. And a login under way cannot move into the browser instead, not even
 /// encrypted: a copy of a cookie cannot be taken once.)
 pub(crate) struct SessionStore {
-    capacity: usize,
-    table: Mutex<Table>,
+    database: Arc<Database>,
+    capacity: i64,
 }
-
-/// A session's primary key. It never leaves the server, and stays the same when the
-/// session's id is renewed, so that a callback of one tab still finds its login after
-/// another tab has signed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SessionRef(u64);
 
 /// The session cookie to set.
 pub(crate) struct SessionCookie {
@@ -38,33 +35,11 @@ pub(crate) struct SessionCookie {
     pub(crate) until_ms: i64,
 }
 
-#[derive(Default)]
-struct Table {
-    rows: HashMap<SessionRef, Row>,
-    anonymous: ByEnd,
-    signed_in: ByEnd,
-    by_id: HashMap<ValueDigest, SessionRef>,
-    // Never set back, not even by `clear`: a reference that a running callback
-    // holds must not refer to another browser's session afterwards.
-    opened: u64,
-}
-
-/// The sessions of one kind, each with its end, ordered: what is over, or makes room, is
-/// the first, and a start looks at no other.
-type ByEnd = BTreeSet<(i64, SessionRef)>;
-
-struct Row {
-    id: ValueDigest,
-    session: Session,
-}
-
 impl SessionStore {
-    /// An empty store for at most `capacity` sessions of either kind.
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
-        Self {
-            capacity: capacity.max(1),
-            table: Mutex::default(),
-        }
+    /// The sessions in `database`, at most `capacity` of either kind.
+    pub(crate) fn new(database: Arc<Database>, capacity: usize) -> Self {
+        let capacity = i64::try_from(capacity).unwrap_or(i64::MAX);
+        Self { database, capacity }
     }
 
     /// The live session with the id `id`.
@@ -72,20 +47,20 @@ impl SessionStore {
     /// An unknown id belongs to no session: we never open one under an id that a
     /// browser sent, since an attacker may have planted it there.
     pub(crate) fn find(&self, id: &CookieValue, now_ms: i64) -> Option<SessionRef> {
-        self.lock().find(id, now_ms)
+        self.database.run(|db| {
+            let found = Session::find(db, id, now_ms)?;
+            Ok(found.map(|session| session.key()))
+        })
     }
 
-    /// Reads or changes the session with the id `id` in one step: no sign-in renews the id
-    /// in between. Returns `None` when there is none.
-    pub(crate) fn find_with<R>(
-        &self,
-        id: &CookieValue,
-        now_ms: i64,
-        change: impl FnOnce(&mut Session) -> R,
-    ) -> Option<R> {
-        let mut table = self.lock();
-        let key = table.find(id, now_ms)?;
-        Some(table.change(key, change).0)
+    /// The user who is signed in under the id `id`.
+    ///
+    /// One statement finds the session and reads its user. Between two, a sign-in could renew
+    /// the id, and the page would show its user to an attacker who planted the old one.
+    pub(crate) fn signed_in(&self, id: &CookieValue, now_ms: i64) -> Option<SignedIn> {
+        let find = "SELECT * FROM sessions WHERE id = ?1 AND ?2 < signed_in_until_ms";
+        let parameters = params![id.digest().0, now_ms];
+        (self.database).run(|db| row(db, find, parameters, SignedIn::read))
     }
 
     // [renew_session]
@@ -95,141 +70,80 @@ impl SessionStore {
         &self,
         id: Option<CookieValue>,
         now_ms: i64,
-        change: impl FnOnce(&mut Session) -> R,
+        change: impl FnOnce(Session<'_>) -> Result<R>,
     ) -> (R, SessionCookie) {
-        let mut table = self.lock();
-        let known = id.and_then(|id| Some((table.find(&id, now_ms)?, id)));
-        let (key, id) = known.unwrap_or_else(|| {
-            table.make_room(self.capacity, now_ms, |table| &table.anonymous);
-            table.open()
-        });
-        let (changed, until_ms) = table.change(key, change);
-        (changed, SessionCookie { id, until_ms })
+        self.database.step(|db| {
+            let find = |id| Session::find(db, &id, now_ms).map(|found| (found, id));
+            let (session, id) = match id.map(find).transpose()? {
+                Some((Some(session), id)) => (session, id),
+                _ => {
+                    let id = CookieValue::random();
+                    let session = Session::open(db, &id, now_ms)?;
+                    session.evict_others(true, self.capacity)?;
+                    (session, id)
+                }
+            };
+            let changed = change(session)?;
+            let until_ms = session.until_ms()?;
+            Ok((changed, SessionCookie { id, until_ms }))
+        })
     }
     // [/]
 
-    /// Reads or changes a session atomically. Returns `None` when it has ended.
+    /// Reads or changes a session in one step. Returns `None` when it has ended.
     pub(crate) fn with<R>(
         &self,
         key: SessionRef,
         now_ms: i64,
-        change: impl FnOnce(&mut Session) -> R,
+        change: impl FnOnce(Session<'_>) -> Result<R>,
     ) -> Option<R> {
-        let mut table = self.lock();
-        table.live(key, now_ms)?;
-        Some(table.change(key, change).0)
+        self.database.step(|db| {
+            let session = Session::live(db, key, now_ms)?;
+            session.map(change).transpose()
+        })
     }
 
     // [renew_session]
-    /// Like [`with`](Self::with), for a change that signs a user in: it renews the
-    /// session's id. The old id is dead at once; the rest of the session stays.
-    pub(crate) fn sign_in_with<R>(
+    /// Signs a user in, and returns the one who was signed in before: `None` when the session
+    /// has ended. It renews the session's id. The old id is dead at once, in every process;
+    /// the rest of the session stays.
+    pub(crate) fn sign_in(
         &self,
         key: SessionRef,
         now_ms: i64,
-        change: impl FnOnce(&mut Session) -> R,
-    ) -> Option<(R, SessionCookie)> {
-        let mut table = self.lock();
-        table.live(key, now_ms)?;
-        let (changed, until_ms) = table.change(key, change);
-        if table.anonymous.remove(&(until_ms, key)) {
-            table.make_room(self.capacity, now_ms, |table| &table.signed_in);
-            table.signed_in.insert((until_ms, key));
-        }
-        let id = table.renew_id(key);
-        Some((changed, SessionCookie { id, until_ms }))
+        user: &SignedIn,
+    ) -> Option<(Option<SignedIn>, SessionCookie)> {
+        self.database.step(|db| {
+            let Some(session) = Session::live(db, key, now_ms)? else {
+                return Ok(None);
+            };
+            let id = CookieValue::random();
+            let (replaced, until_ms) = session.sign_in(user, &id)?;
+            session.evict_others(false, self.capacity)?;
+            Ok(Some((replaced, SessionCookie { id, until_ms })))
+        })
     }
     // [/]
 
-    /// Ends a session and returns it.
-    pub(crate) fn end(&self, key: SessionRef) -> Option<Session> {
-        self.lock().remove(key)
+    /// Ends the session with the id `id`, and returns the user who was signed in. One
+    /// statement: whichever process it reaches, none knows the session afterwards.
+    pub(crate) fn end(&self, id: &CookieValue, now_ms: i64) -> Option<SignedIn> {
+        let end = "DELETE FROM sessions WHERE id = ?1 RETURNING *";
+        let ended = self.database.run(|db| {
+            row(db, end, [id.digest().0], |session| {
+                let until_ms: i64 = session.get("signed_in_until_ms")?;
+                (now_ms < until_ms)
+                    .then(|| SignedIn::read(session))
+                    .transpose()
+            })
+        });
+        ended.flatten()
     }
 
     /// Ends all sessions.
     pub(crate) fn clear(&self) {
-        let mut table = self.lock();
-        table.rows.clear();
-        table.anonymous.clear();
-        table.signed_in.clear();
-        table.by_id.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().expect("nothing panics while holding it")
-    }
-}
-
-impl Table {
-    fn find(&mut self, id: &CookieValue, now_ms: i64) -> Option<SessionRef> {
-        let key = *self.by_id.get(&id.digest())?;
-        self.live(key, now_ms).map(|_| key)
-    }
-
-    /// A session that has not ended, without what has expired in it.
-    fn live(&mut self, key: SessionRef, now_ms: i64) -> Option<&mut Session> {
-        let session = &mut self.rows.get_mut(&key)?.session;
-        session.expire(now_ms);
-        session.is_live(now_ms).then_some(session)
-    }
-
-    /// Changes a session, and returns its end.
-    fn change<R>(&mut self, key: SessionRef, change: impl FnOnce(&mut Session) -> R) -> (R, i64) {
-        let session = &mut self.row(key).session;
-        let before_ms = session.until_ms();
-        let changed = change(session);
-        let until_ms = session.until_ms();
-        for kind in [&mut self.anonymous, &mut self.signed_in] {
-            if kind.remove(&(before_ms, key)) {
-                kind.insert((until_ms, key));
-            }
-        }
-        (changed, until_ms)
-    }
-
-    fn row(&mut self, key: SessionRef) -> &mut Row {
-        self.rows.get_mut(&key).expect("it was just looked up")
-    }
-
-    fn open(&mut self) -> (SessionRef, CookieValue) {
-        let id = CookieValue::random();
-        self.opened += 1;
-        let key = SessionRef(self.opened);
-        let row = Row {
-            id: id.digest(),
-            session: Session::default(),
-        };
-        self.by_id.insert(row.id, key);
-        self.anonymous.insert((row.session.until_ms(), key));
-        self.rows.insert(key, row);
-        (key, id)
-    }
-
-    fn renew_id(&mut self, key: SessionRef) -> CookieValue {
-        let id = CookieValue::random();
-        let old = std::mem::replace(&mut self.row(key).id, id.digest());
-        self.by_id.remove(&old);
-        self.by_id.insert(id.digest(), key);
-        id
-    }
-
-    fn remove(&mut self, key: SessionRef) -> Option<Session> {
-        let row = self.rows.remove(&key)?;
-        let place = (row.session.until_ms(), key);
-        self.anonymous.remove(&place);
-        self.signed_in.remove(&place);
-        self.by_id.remove(&row.id);
-        Some(row.session)
-    }
-
-    /// Makes room for one more session of a kind: drops those that have expired and, if
-    /// that is not enough, the one that ends next.
-    fn make_room(&mut self, capacity: usize, now_ms: i64, kind: fn(&Self) -> &ByEnd) {
-        while let Some(&(until_ms, first)) = kind(self).first()
-            && (until_ms <= now_ms || kind(self).len() >= capacity)
-        {
-            self.remove(first);
-        }
+        self.database
+            .run(|db| db.execute("DELETE FROM sessions", []));
     }
 }
 
@@ -239,11 +153,23 @@ mod tests {
 
     use contract::{Provider, SessionKey, Subject};
     use rocket::http::HeaderMap;
+    use rusqlite::Connection;
 
     use super::*;
     use crate::cookies::BrowserLook;
     use crate::random;
-    use crate::session::{LoginBinding, SignedIn, Via};
+    use crate::session::{LoginBinding, Via};
+
+    /// The sessions of two processes that share a file.
+    fn shared() -> (tempfile::TempDir, [SessionStore; 2]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("sessions.sqlite");
+        let stores = [(); 2].map(|()| {
+            let database = Database::open(Some(&file)).expect("a database");
+            SessionStore::new(Arc::new(database), 10)
+        });
+        (folder, stores)
+    }
 
     fn ada() -> SignedIn {
         SignedIn {
@@ -253,38 +179,41 @@ mod tests {
         }
     }
 
+    fn start(store: &SessionStore, now_ms: i64) -> SessionCookie {
+        let key = SessionKey::from_random(&random::bytes());
+        let binding = LoginBinding {
+            cookie: CookieValue::random().digest(),
+            look: BrowserLook::of(&HeaderMap::new()),
+        };
+        let keep = |session: Session<'_>| session.keep_login(&key, Provider::GitHub, binding);
+        store.find_or_open_with(None, now_ms, keep).1
+    }
+
     #[test]
-    fn a_session_that_is_over_is_forgotten_when_the_next_one_starts() {
-        let store = SessionStore::with_capacity(10);
-        for now_ms in [0, 1_000] {
-            store.find_or_open_with(None, now_ms, |session| session.sign_in(ada()));
-        }
-        assert_eq!(store.lock().rows.len(), 1);
+    fn a_session_that_is_over_is_forgotten_with_its_logins_when_the_next_one_starts() {
+        let (_folder, [store, _]) = shared();
+        let first = start(&store, 0);
+        start(&store, first.until_ms);
+        let count = "SELECT count(*) FROM sessions LEFT JOIN session_keys";
+        let read = |db: &Connection| db.query_row(count, [], |row| row.get::<_, i64>(0));
+        assert_eq!(store.database.run(read), 1, "one, with one key");
     }
 
     /// Many times: the moment between finding a session and reading it is short.
     #[test]
     fn the_id_of_before_a_sign_in_never_shows_its_user() {
-        for _ in 0..2_000 {
-            let store = SessionStore::with_capacity(10);
-            let (_, planted) = store.find_or_open_with(None, 0, |session| {
-                let key = SessionKey::from_random(&random::bytes());
-                let binding = LoginBinding {
-                    cookie: CookieValue::random().digest(),
-                    look: BrowserLook::of(&HeaderMap::new()),
-                };
-                session.keep_login(key, Provider::GitHub, binding, 0)
-            });
-            let session = store.find(&planted.id, 0).expect("it was just opened");
-            let is_shown = |session: &mut Session| session.signed_in().is_some();
+        let (_folder, [here, there]) = shared();
+        for _ in 0..500 {
+            let planted = start(&here, 0);
+            let session = here.find(&planted.id, 0).expect("it was just opened");
             thread::scope(|scope| {
                 let attacker = scope.spawn(|| {
-                    while let Some(is_shown) = store.find_with(&planted.id, 0, is_shown) {
-                        assert!(!is_shown, "the user is shown under the old id");
+                    while there.find(&planted.id, 0).is_some() {
+                        let shown = there.signed_in(&planted.id, 0);
+                        assert!(shown.is_none(), "the user is shown under the old id");
                     }
                 });
-                let signed_in = store.sign_in_with(session, 0, |session| session.sign_in(ada()));
-                assert!(signed_in.is_some());
+                assert!(here.sign_in(session, 0, &ada()).is_some());
                 attacker.join().expect("nothing is shown");
             });
         }

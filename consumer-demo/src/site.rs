@@ -11,8 +11,7 @@ use crate::app::App;
 use crate::browser::{Browser, SessionEnded};
 use crate::guards::{SameOriginPost, SeeOther};
 use crate::pages::{HomePage, Problem, ProblemPage, ProfilePage};
-use crate::session::Via;
-use crate::session_store::SessionRef;
+use crate::session::{SessionRef, Via};
 
 pub(crate) fn routes() -> Vec<Route> {
     routes![home, profile, keep_note, sign_out]
@@ -55,10 +54,11 @@ fn keep_note(
     app: &State<Arc<App>>,
     form: Form<NoteForm>,
 ) -> SeeOther {
+    let NoteForm { note } = form.into_inner();
     match browser.user() {
         Some(user) => {
             let subject = &user.account.profile.subject;
-            app.accounts.keep_note(subject, form.into_inner().note);
+            app.accounts.keep_note(subject, &note);
             SeeOther::page("/profile")
         }
         None => SeeOther::page("/"),
@@ -75,7 +75,7 @@ pub(crate) async fn sign_in(
     profile: Profile,
     via: Via,
 ) -> Result<SeeOther, ProblemPage> {
-    match browser.sign_in(session, profile, via.clone()) {
+    match browser.sign_in(session, &profile, via.clone()) {
         Ok(None) => {}
         Ok(Some(replaced)) => revoke(app, &replaced.via).await,
         // The user signed out in another tab while the code was exchanged. No
@@ -94,8 +94,7 @@ pub(crate) async fn sign_in(
 async fn sign_out(_ours: SameOriginPost, browser: Browser<'_>, app: &State<Arc<App>>) -> SeeOther {
     // Our session first: its end is what "signed out" means, whatever the broker
     // answers or fails to answer. It ends the logins under way in other tabs, too.
-    let ended = browser.sign_out();
-    if let Some(user) = ended.as_ref().and_then(|session| session.signed_in()) {
+    if let Some(user) = browser.sign_out() {
         revoke(app, &user.via).await;
     }
     SeeOther::page("/")

@@ -18,3 +18,4 @@ mod legacy;
 mod pages;
 mod program;
 mod requests;
+mod shared;

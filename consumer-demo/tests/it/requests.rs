@@ -207,8 +207,21 @@ async fn c3_a_header_beyond_utf8_makes_no_form_ours_and_no_cookie_count() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn c6_32_callbacks_on_two_servers_sign_in_once() {
     let (broker, app) = consumer().await;
-    let (_four, four) = serve(&app, "127.0.0.1:0").await;
-    let (_six, six) = serve(&app, "[::1]:0").await;
+    check_32_callbacks(&broker, &app, &app).await;
+    // And two applications that share their sessions, as two processes do.
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = [(); 2].map(|()| {
+        let mut config = config(&broker.url());
+        config.sessions_db = Some(folder.path().join("sessions.sqlite"));
+        App::new(config, Clock::system()).unwrap()
+    });
+    check_32_callbacks(&broker, &one, &other).await;
+}
+
+async fn check_32_callbacks(broker: &ScriptedBroker, one: &Arc<App>, other: &Arc<App>) {
+    let (_four, four) = serve(one, "127.0.0.1:0").await;
+    let (_six, six) = serve(other, "[::1]:0").await;
+    let before = broker.calls(RESULT).len();
 
     let held = start_login(&four).await;
     let slow = succeeded(&ada()).set_delay(Duration::from_millis(20));
@@ -222,7 +235,7 @@ async fn c6_32_callbacks_on_two_servers_sign_in_once() {
     let mut sessions = visits.join_all().await;
     sessions.retain(|cookies| !cookies.is_empty());
     assert_eq!(sessions.len(), 1);
-    assert_eq!(broker.calls(RESULT).len(), 1);
+    assert_eq!(broker.calls(RESULT).len(), before + 1);
 
     let profile = six.get("/profile").header("Cookie", &sessions[0]);
     assert_eq!(profile.send().await.status, 200);

@@ -23,7 +23,7 @@ const START_MS: i64 = 1_800_000_000_000;
 /// A consumer and its scripted broker.
 pub(crate) struct TestConsumer {
     pub(crate) app: Arc<App>,
-    pub(crate) broker: ScriptedBroker,
+    pub(crate) broker: Arc<ScriptedBroker>,
     client: Client,
     origin: String,
     now_ms: Arc<AtomicI64>,
@@ -36,8 +36,13 @@ impl TestConsumer {
 
     /// A consumer with another configuration.
     pub(crate) async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
+        let broker = Arc::new(ScriptedBroker::start().await);
+        Self::at(broker, change).await
+    }
+
+    /// A consumer with another configuration, of a broker that others may have, too.
+    pub(crate) async fn at(broker: Arc<ScriptedBroker>, change: impl FnOnce(&mut Config)) -> Self {
         testkit::leak_check::watch_log();
-        let broker = ScriptedBroker::start().await;
         let mut config = config(&broker.url());
         change(&mut config);
         let origin = config.consumer_base_url.to_string();
@@ -110,6 +115,14 @@ impl<'c> Browser<'c> {
             origin,
             look: Vec::new(),
             jar: Mutex::default(),
+        }
+    }
+
+    /// The same, whose next requests reach another consumer.
+    pub(crate) fn moved_to(self, consumer: &'c TestConsumer) -> Self {
+        Self {
+            client: &consumer.client,
+            ..self
         }
     }
 

@@ -60,7 +60,7 @@ places! {
     StartLogin: CLEAN, "async fn start(", "A login starts by a form of our own page";
     DrawKey: CLEAN, "let key = SessionKey::from_random(", "A fresh session key for each login";
     RegisterKey: CLEAN, ".start_session(key.clone()", "The key is registered with the broker";
-    KeepKey: CLEAN, "browser.keep_login(key, provider);", "The key stays in our session, tied to this browser";
+    KeepKey: CLEAN, "browser.keep_login(&key, provider);", "The key stays in our session, tied to this browser";
     Redirect: CLEAN, "Ok(SeeOther::to(authorization_url", "The browser is redirected to the broker";
     Callback: CLEAN, "#[get(\"/callback\")]", "The callback of the clean flow";
     CallbackSession: CLEAN, "let Some(session) = browser.session() else", "First the cookies: a browser without a session started nothing here";
@@ -68,11 +68,11 @@ places! {
     CallbackAgain: CLEAN, "fn nothing_under_way(", "A reload, or a visit that comes too late";
     TryEachLogin: CLEAN, "async fn read_newest_first(", "With several tabs, each login of this browser is tried";
     ReadResultOnce: CLEAN, "app.broker.read_result(&key", "The result is read once";
-    PutBackKey: CLEAN, "session.put_back(number, key)", "A pending result costs nothing: the key is kept";
+    PutBackKey: CLEAN, "session.put_back(number, &key)", "A pending result costs nothing: the key is kept";
     ForgetKey: CLEAN, "session.forget_login(number)", "The key is forgotten, also when the answer was lost";
     LegacyState: LEGACY, "LoginState::from_random(", "A fresh state for each login";
     LegacyVerifier: LEGACY, "CodeVerifier::from_random(", "A fresh code verifier; only its hash leaves this server";
-    LegacyKeep: LEGACY, "browser.keep_transaction(LegacyLogin {", "Both stay in the browser’s session";
+    LegacyKeep: LEGACY, "browser.keep_transaction(&LegacyLogin {", "Both stay in the browser’s session";
     LegacyAuthorize: LEGACY, "fn authorize_url(", "The address of GET /authorize";
     LegacyCallback: LEGACY, "#[get(\"/legacy/callback\")]", "The callback of the legacy flow";
     LegacyConsumeState: LEGACY, "browser.consume_transaction(session, &state)", "The state is consumed before anything else is looked at";
@@ -86,7 +86,7 @@ places! {
     CheckAddress: BROKER, "fn check_origin(", "Only an address of the broker is redirected to";
     TieBrowser: BROWSER, "pub(crate) fn keep_login(", "A cookie of its own ties each login to its browser";
     RenewSession: BROWSER, "pub(crate) fn sign_in(", "The session’s id is renewed at the sign-in";
-    AccountKey: ACCOUNTS, "by_subject: Mutex<", "An account is keyed by subject, never by the e-mail address";
+    AccountKey: ACCOUNTS, "pub(crate) struct Accounts(", "An account is keyed by subject, never by the e-mail address";
     SignIn: SITE, "pub(crate) async fn sign_in(", "The user is signed in, by a session of our own";
     SignOut: SITE, "async fn sign_out(", "The user is signed out";
     OwnForm: GUARDS, "pub(crate) struct SameOriginPost(", "A form of another site starts no login";
