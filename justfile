@@ -460,12 +460,11 @@ _need +WHAT:
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends \
         "${missing[@]}" >/dev/null
 
-# Node 20 or newer, with npm: the machine's own, or a Python package that contains it
+# Node 22.13 or newer (it has SQLite), with npm: the machine's own, or a Python package that contains it
 _node: (_need "python")
     #!/usr/bin/env bash
     set -euo pipefail
-    version=$(node --print 'Number.parseInt(process.versions.node)' 2>/dev/null || echo 0)
-    if [ "$version" -ge 20 ] && command -v npm >/dev/null; then exit 0; fi
+    if node --eval "require('node:sqlite')" 2>/dev/null && command -v npm >/dev/null; then exit 0; fi
     {{ just_executable() }} _python-packages .ci/node/requirements.txt target/node
     mkdir -p target/node/programs
     # Node itself: the package's own program of that name starts it as a child.

@@ -1,11 +1,10 @@
 // A reference consumer of the Federated Sign-In Service, on Express: both flows, both providers.
-// Sessions and accounts are in memory; in an application of yours they are tables.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+// Sessions and accounts are in SQLite, in the file of SESSIONS_DB: several processes may share it.
+import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { promisify } from 'node:util'
 import express from 'express'
-import session from 'express-session'
 import { Problem, call, checkProfile, checkStart, checkToken, require, send } from './broker.mjs'
+import { row, run, step } from './database.mjs'
 import { page } from './page.mjs'
 
 // Settings, from the environment. Secrets travel over https, or within this machine.
@@ -34,25 +33,18 @@ const ERRORS = ['access_denied', 'invalid_provider_response', 'provider_unavaila
 const PROBLEMS = [...ERRORS, 'pending', 'nothing', 'refused', 'lost']
 const IS_SECURE = HERE.startsWith('https:')
 const secret = () => randomBytes(32).toString('base64url')
+const digest = (text) => createHash('sha256').update(text).digest('base64url')
 const app = express().disable('x-powered-by').disable('etag')
 // Else /CALLBACK/ is the callback, too, and not what `endsWith` below takes for it.
 app.enable('strict routing').enable('case sensitive routing')
 
-// Sessions: on the server, by the random id in the cookie.
+// Sessions: on the server, by the digest of the random id in the cookie. Not express-session: it
+// gives every request a copy and writes that back, so of eight callbacks at once several would
+// find the key there.
 
 // [cookie]
 const COOKIE = IS_SECURE ? '__Host-express_session' : 'express_session' // this app's: cookies know no ports
-// [/]
-const store = new session.MemoryStore()
-const accounts = new Map() // by subject
-// By session id, the oldest first: { clean, legacy, ends }, what may be used once. It is not in
-// `req.session`, of which every request has a copy: of eight callbacks at once, several would find
-// it there. Those of users apart: the start of a login takes no credentials, and must sign no user
-// out. It needs a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every
-// login under way.
-const [anonymous, users] = [new Map(), new Map()]
-// [take]
-const loginsOf = (req) => anonymous.get(req.sessionID) ?? users.get(req.sessionID)
+const ATTRIBUTES = { path: '/', httpOnly: true, sameSite: 'lax', secure: IS_SECURE } // a Strict cookie does not come back
 // [/]
 
 app.use(async (req, res, next) => {
@@ -78,45 +70,68 @@ app.use(async (req, res, next) => {
   // planted, and neither is taken.
   const cookies = (req.headers.cookie ?? '').split(';').map((it) => it.replace(/^ +/, ''))
   const ours = cookies.filter((it) => it.startsWith(`${COOKIE}=`))
-  req.headers.cookie = ours.length === 1 ? ours[0] : ''
+  req.id = ours.length === 1 ? digest(ours[0].slice(COOKIE.length + 1)) : ''
   // [/]
-  req.headers['x-forwarded-proto'] = IS_SECURE ? 'https' : 'http' // a Secure cookie needs https, of the proxy too
   req.signal = AbortSignal.timeout(CALL_SECONDS * 1000)
   const clock = CLOCK && (await send('GET', CLOCK, req.signal).catch(() => null))
   req.now = clock ? clock.json.now : Date.now() / 1000
   next()
 })
-app.use(session({
-  name: COOKIE, secret: secret(), genid: secret, store, proxy: true, resave: false, saveUninitialized: false,
-  cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: IS_SECURE }, // a Strict cookie does not come back
-}))
 app.use(express.urlencoded({ extended: false, limit: '16kb' }))
 
 // [renew_session]
 /**
  * Gives the browser a new session id, at the start of a login and at its end. The old one, which an
- * attacker may have planted, is dead at once: while the user is away, and afterwards.
+ * attacker may have planted, is dead at once: while the user is away, and afterwards. Returns the
+ * session, or undefined if a user is to sign in and the session has ended meanwhile.
  */
-async function renewSession(req, login, user) {
-  const mine = loginsOf(req) // none if the session has ended while the broker was called
-  forget(req.sessionID)
-  const { subject, until = 0 } = user ?? (mine ? req.session : {})
-  await promisify(req.session.regenerate).call(req.session)
-  const ends = Math.max(until, req.now + LOGIN_SECONDS)
-  Object.assign(req.session, { subject, until }).cookie.maxAge = (ends - req.now) * 1000
-  const table = req.now < until ? users : anonymous
-  table.set(req.sessionID, Object.assign(mine ?? {}, login, { ends }))
-  for (const [id, { ends }] of table) { // as far as the oldest are over: no walk over all
-    if (ends > req.now && table.size <= MAX_SESSIONS) break
-    forget(id)
-    store.destroy(id)
-  }
+function renewSession(req, user) {
+  const id = secret()
+  const { subject = null, until = null } = user ?? {}
+  const ends = until ?? req.now + LOGIN_SECONDS
+  const found = row(`UPDATE sessions SET id = ?, subject = coalesce(?, subject), until = coalesce(?, until),
+    ends = max(until, ?) WHERE id = ? AND ? < ends RETURNING *`, digest(id), subject, until, ends, req.id, req.now)
+  const add = 'INSERT INTO sessions (id, until, ends) VALUES (?, 0, ?) RETURNING *'
+  const renewed = found ?? (user ? undefined : row(add, digest(id), ends))
+  if (!renewed) return
+  // Room for it: those that are over, and those that end next. Those of users apart: the start of a
+  // login takes no credentials, and must sign no user out. It needs a rate limit by address, too, at
+  // your proxy: else 10,000 starts in seconds end every login under way.
+  const others = [renewed.subject === null ? 1 : 0, renewed.session]
+  run('DELETE FROM sessions WHERE (subject IS NULL) = ? AND session <> ? AND ends <= ?', ...others, req.now)
+  run(`DELETE FROM sessions WHERE session IN (SELECT session FROM sessions WHERE (subject IS NULL) = ? AND session <> ?
+    ORDER BY ends LIMIT (SELECT max(sessions - ?, 0) FROM counts WHERE anonymous = ?))`, ...others, MAX_SESSIONS, others[0])
+  req.id = digest(id)
+  req.res.cookie(COOKIE, id, { ...ATTRIBUTES, maxAge: (renewed.ends - req.now) * 1000 })
+  return renewed
 }
 // [/]
 
-const forget = (id) => anonymous.delete(id) || users.delete(id)
+/** Starts a login in a renewed session, in the place of an older one by the same flow. */
+const keepLogin = (req, flow, login, state = null) => step(() => {
+  const { session } = renewSession(req)
+  const kept = JSON.stringify({ ...login, ends: req.now + LOGIN_SECONDS })
+  run('INSERT OR REPLACE INTO logins VALUES (?, ?, ?, ?)', session, flow, kept, state && digest(state))
+})
 
-const account = (req) => (req.now < req.session?.until ? accounts.get(req.session.subject) : undefined)
+// [take]
+/**
+ * Takes out the login under way. One statement finds and removes it: of twenty callbacks at once,
+ * at however many processes, one gets it.
+ */
+function takeLogin(req, flow, state = null) {
+  const taken = row(`DELETE FROM logins WHERE flow = ? AND state IS ? AND session = (
+    SELECT session FROM sessions WHERE id = ? AND ? < ends) RETURNING session, login`,
+    flow, state && digest(state), req.id, req.now) // by its digest: the time of a refusal tells nothing about a guess
+  return taken && { session: taken.session, ...JSON.parse(taken.login) }
+}
+// [/]
+
+function account(req) {
+  const found = row(`SELECT accounts.* FROM sessions JOIN accounts USING (subject)
+    WHERE id = ? AND ? < until`, req.id, req.now)
+  return found && { ...found, profile: JSON.parse(found.profile) }
+}
 
 // The clean flow: the callback carries nothing; the result is read with a key that stays here.
 
@@ -126,15 +141,13 @@ app.post(/^\/login\/(google|github)$/, async (req, res) => {
   const fields = { session_key: key, provider, redirect_uri: `${HERE}/callback` }
   const started = await call(req, 'POST', `${BROKER}/v1/login/session`, { ...PROJECT, ...fields })
   const url = checkStart(started, BROKER)
-  await renewSession(req, { clean: { key, provider, looks: LOOKS, ends: req.now + LOGIN_SECONDS } })
+  keepLogin(req, 'clean', { key, provider, looks: LOOKS })
   res.redirect(303, url)
 })
 
 // [callback]
 app.get('/callback', async (req, res) => {
-  const kept = loginsOf(req)
-  const login = kept?.clean
-  delete kept?.clean // taken: one of twenty callbacks gets it; in a table, DELETE … RETURNING
+  const login = takeLogin(req, 'clean')
   if (!login && account(req)) return res.redirect(303, '/')
   require(login && req.now < login.ends, 'nothing')
   const fields = { session_key: login.key, redirect_uri: `${HERE}/callback` }
@@ -144,7 +157,8 @@ app.get('/callback', async (req, res) => {
   require(result.status === 'pending')
   // Nothing was consumed: the user may look again, a few times.
   require(login.looks > 1, 'refused')
-  kept.clean ??= { ...login, looks: login.looks - 1 }
+  const { session, ...kept } = { ...login, looks: login.looks - 1 }
+  run(`INSERT OR IGNORE INTO logins SELECT session, 'clean', ?, NULL FROM sessions WHERE session = ?`, JSON.stringify(kept), session)
   throw new Problem('pending')
 })
 // [/]
@@ -154,7 +168,7 @@ app.get('/callback', async (req, res) => {
 // [start_legacy]
 app.post(/^\/legacy\/login\/(google|github)$/, async (req, res) => {
   const [provider, state, verifier] = [req.params[0], secret(), secret()]
-  await renewSession(req, { legacy: { state, verifier, provider, ends: req.now + LOGIN_SECONDS } })
+  keepLogin(req, 'legacy', { verifier, provider }, state)
   const url = new URL('/authorize', BROKER)
   url.search = new URLSearchParams({
     client_id: PROJECT.client_id, redirect_uri: `${HERE}/legacy/callback`, provider, state,
@@ -168,11 +182,9 @@ app.post(/^\/legacy\/login\/(google|github)$/, async (req, res) => {
 app.get('/legacy/callback', async (req, res) => {
   const query = new URL(req.originalUrl, HERE).searchParams
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.getAll(name))
-  const kept = loginsOf(req)
-  const login = kept?.legacy
-  require(login && state.length === 1 && isEqual(state[0], login.state), 'refused')
-  delete kept.legacy // consumed before anything else is looked at: by success and by failure
-  require(req.now < login.ends, 'refused')
+  // Consumed before anything else is looked at: by success and by failure.
+  const login = state.length === 1 ? takeLogin(req, 'legacy', state[0]) : undefined
+  require(login && req.now < login.ends, 'refused')
   if (!code.length && error.length === 1 && ERRORS.includes(error[0])) throw new Problem(error[0])
   require(!error.length && code.length === 1 && /^.{1,200}$/.test(code[0]), 'refused')
   const fields = { grant_type: 'authorization_code', code: code[0], redirect_uri: `${HERE}/legacy/callback` }
@@ -181,21 +193,21 @@ app.get('/legacy/callback', async (req, res) => {
   const profile = await call(req, 'GET', `${BROKER}/v1/profile`, undefined, token).finally(() =>
     // It has had its one use; should this fail, it ends by itself.
     call(req, 'POST', `${BROKER}/v1/revoke`, undefined, token).catch(() => {}))
-  await signIn(req, res, profile, login.provider)
+  signIn(req, res, profile, login.provider)
 })
 // [/]
 
-const digest = (text) => createHash('sha256').update(text).digest()
-const isEqual = (one, other) => timingSafeEqual(digest(one), digest(other)) // in constant time
-
 // [sign_in]
-async function signIn(req, res, profile, provider) {
+function signIn(req, res, profile, provider) {
   checkProfile(profile, provider)
-  require(loginsOf(req), 'nothing') // else signed out in another tab meanwhile
-  // The key is the subject and nothing else: e-mail addresses change hands.
-  const found = accounts.get(profile.subject) ?? { number: accounts.size + 1, signIns: 0, note: '' }
-  accounts.set(profile.subject, Object.assign(found, { profile, signIns: found.signIns + 1 }))
-  await renewSession(req, {}, { subject: profile.subject, until: req.now + SESSION_SECONDS })
+  step(() => {
+    const user = { subject: profile.subject, until: req.now + SESSION_SECONDS }
+    require(renewSession(req, user), 'nothing') // else signed out in another tab meanwhile
+    // The key is the subject and nothing else: e-mail addresses change hands.
+    run(`INSERT INTO accounts (subject, profile, signIns, note) VALUES (?, ?, 1, '')
+      ON CONFLICT (subject) DO UPDATE SET profile = excluded.profile, signIns = signIns + 1`,
+      profile.subject, JSON.stringify(profile))
+  })
   res.redirect(303, '/')
 }
 // [/]
@@ -209,14 +221,14 @@ app.get('/problem/:name', (req, res, next) => {
   res.status([...ERRORS, 'pending'].includes(name) ? 200 : 400).send(page(account(req), name))
 })
 app.post('/note', (req, res) => {
-  if (account(req)) account(req).note = String(req.body?.note ?? '').slice(0, 1000)
+  const note = String(req.body?.note ?? '').slice(0, 1000)
+  run('UPDATE accounts SET note = ? WHERE subject = ?', note, account(req)?.profile.subject ?? '')
   res.redirect(303, '/')
 })
 // [sign_out]
-app.post('/logout', async (req, res) => {
-  forget(req.sessionID)
-  await promisify(req.session.destroy).call(req.session) // on the server: a copy of the cookie is worth nothing
-  res.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax', secure: IS_SECURE }).redirect(303, '/')
+app.post('/logout', (req, res) => {
+  run('DELETE FROM sessions WHERE id = ?', req.id) // on the server: a copy of the cookie is worth nothing
+  res.clearCookie(COOKIE, ATTRIBUTES).redirect(303, '/')
 })
 // [/]
 app.use((req, res) => res.status(404).send(page(account(req), '404 Not Found')))

@@ -11,11 +11,15 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const APP = fileURLToPath(new URL('app.mjs', import.meta.url))
+// Node says of its SQLite, before it starts, that it may still change.
+const APP = ['--disable-warning=ExperimentalWarning', fileURLToPath(new URL('app.mjs', import.meta.url))]
 const FLOWS = { '/login': '/callback', '/legacy/login': '/legacy/callback' }
 const [RESULT, TOKEN] = ['POST /v1/login/result', 'POST /v1/token']
 
@@ -93,7 +97,7 @@ async function startConsumer(broker, port, settings) {
     ...process.env, SIGNIN_BASE_URL: broker, CONSUMER_BASE_URL: url, PORT: port,
     SIGNIN_CLIENT_ID: 'prj_test', SIGNIN_CLIENT_SECRET: 'a secret of this test', ...settings,
   }
-  const started = spawn(process.execPath, [APP], { env })
+  const started = spawn(process.execPath, APP, { env })
   running.push(started)
   for (const stream of [started.stdout, started.stderr]) stream.on('data', (text) => (output += text))
   while (started.exitCode === null) {
@@ -316,6 +320,57 @@ test('starts beyond the capacity end the oldest login and sign no user out', asy
   assert.match(await home(), /Signed in as/)
 })
 
+// Two processes that share their sessions.
+
+/** Starts two consumers with one project and one file of sessions, at two ports. */
+async function startTwo(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'consumer-'))
+  const usual = [consumer, project]
+  t.after(() => {
+    ;[consumer, project] = usual
+    rmSync(folder, { recursive: true })
+  })
+  const SESSIONS_DB = join(folder, 'sessions.sqlite')
+  const ports = [await freePort(), await freePort()]
+  const redirect_uris = Object.values(FLOWS).map((callback) => `http://localhost:${ports[0]}${callback}`)
+  project = await stack('POST', '/api/projects', { name: 'Two of them', redirect_uris })
+  const settings = {
+    SESSIONS_DB, SIGNIN_CLIENT_ID: project.client_id, SIGNIN_CLIENT_SECRET: project.client_secret,
+    CONSUMER_BASE_URL: `http://localhost:${ports[0]}`, KIT_CLOCK_URL: `${control}/api/clock`,
+  }
+  const [here, there] = await Promise.all(ports.map((port) => startConsumer(broker, port, settings)))
+  consumer = here
+  assert.equal(statSync(SESSIONS_DB).mode & 0o777, 0o600, 'its owner alone may read it')
+  return [here, there]
+}
+
+test('a login ends at the process to which the browser comes back, and once', async (t) => {
+  const [here, there] = await startTwo(t)
+  for (const [flow, operation] of [['/login', RESULT], ['/legacy/login', TOKEN]]) {
+    browser = new Browser()
+    const callback = await signInUpToTheCallback(flow)
+    await stack('POST', '/api/faults', { operation, fault: 'delay' })
+    const Cookie = browser.cookies(consumer)
+    const twenty = Array.from({ length: 20 }, (_, i) =>
+      new Browser().send('GET', callback.replace(here, i % 2 ? here : there), { Cookie }))
+    const answers = await Promise.all(twenty)
+    assert.equal(answers.filter((it) => [`${here}/`, `${there}/`].includes(it.to)).length, 1)
+    assert.deepEqual(await calls(operation), [true])
+  }
+})
+
+test('a user is signed in and out at both processes', async (t) => {
+  const [here, there] = await startTwo(t)
+  assert.match(await signIn(), /Signed in as/)
+  assert.match(await browser.go('GET', there), /Signed in as/)
+  const Cookie = browser.cookies(consumer)
+  const headers = { Cookie, Origin: here } // the address of both, for browsers
+  await new Browser().send('POST', `${there}/logout`, headers)
+  for (const one of [here, there]) {
+    assert.match((await new Browser().send('GET', one, { Cookie })).page, /You are signed out\./)
+  }
+})
+
 // Who is signed in.
 
 test('a failed login leaves the user who was signed in', async () => {
@@ -424,7 +479,7 @@ test('a setting that is missing or wrong is named', () => {
     ['PORT', 'many', 'is not a number.'],
   ]) {
     const env = { ...right, [name]: value }
-    const ended = spawnSync(process.execPath, [APP], { env, encoding: 'utf8', timeout: 10_000 })
+    const ended = spawnSync(process.execPath, APP, { env, encoding: 'utf8', timeout: 10_000 })
     assert.deepEqual([ended.status, ended.stdout, ended.stderr.split('\n').length], [2, '', 2])
     assert.ok(ended.stderr.startsWith(`${name} ${sentence}`), ended.stderr)
   }
@@ -438,5 +493,5 @@ test('over https the cookie is of this host only', async () => {
   const [pair, ...attributes] = answer.headers.getSetCookie()[0].split('; ')
   assert.match(pair, /^__Host-\w+=\S{43,}$/)
   const names = attributes.map((it) => it.replace(/^(Expires)=.*/, '$1')).sort()
-  assert.deepEqual(names, ['Expires', 'HttpOnly', 'Path=/', 'SameSite=Lax', 'Secure'])
+  assert.deepEqual(names, ['Expires', 'HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
 })
