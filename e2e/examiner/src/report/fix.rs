@@ -95,7 +95,7 @@ pub(super) static LANGUAGES: [Language; 7] = [
 impl Language {
     /// The language that the command of an app suggests; the first if it suggests none.
     pub(super) fn of_command(command: &[String]) -> &'static Self {
-        let part = |word: &String, part: fn(&Path) -> Option<&std::ffi::OsStr>| {
+        let part = |word: &String, part: fn(&Path) -> Option<&OsStr>| {
             Some(part(Path::new(word))?.to_str()?.to_owned())
         };
         let is_program = |word: &&String| *word != "env" && !word.contains('=');
