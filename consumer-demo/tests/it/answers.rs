@@ -29,19 +29,19 @@ async fn check(consumer: &TestConsumer, rows: impl IntoIterator<Item = Row>) {
         broker.answer_next(path, answer);
         let (page, reload, again) = match path {
             SESSION => {
-                let page = browser.press("/login/github").await;
-                (page, browser.callback().await, "/login/github")
+                let page = browser.press("/login/google").await;
+                (page, browser.callback().await, "/login/google")
             }
             RESULT => {
-                browser.start_clean("github").await;
+                browser.start_clean("google").await;
                 let page = browser.callback().await;
-                (page, browser.callback().await, "/login/github")
+                (page, browser.callback().await, "/login/google")
             }
             _ => {
-                let login = browser.start_legacy("github").await;
+                let login = browser.start_legacy("google").await;
                 let page = browser.finish_legacy(&login).await;
                 let reload = browser.finish_legacy(&login).await;
-                (page, reload, "/legacy/login/github")
+                (page, reload, "/legacy/login/google")
             }
         };
         assert_eq!(page.outcome(), outcome, "{name}");
@@ -136,12 +136,14 @@ async fn c14_an_answer_that_is_not_the_contracts_is_a_lost_answer() {
         (RESULT, untyped, "lost"),
         (RESULT, raw("Application/JSON; charset=utf-8"), SIGNED_IN),
         (RESULT, profile("subject", json!("")), "lost"),
+        (RESULT, profile("provider", json!("github")), "lost"),
         (
             RESULT,
             profile("name", "a".repeat(64 * 1024).into()),
             "lost",
         ),
         (PROFILE, ok(with(ada(), "subject", "")), "lost"),
+        (PROFILE, ok(with(ada(), "provider", "github")), "lost"),
         (TOKEN, token("token_type", json!("mac")), "lost"),
         (TOKEN, token("scope", json!("admin")), "lost"),
         (TOKEN, token("expires_in", json!(3600)), "lost"),

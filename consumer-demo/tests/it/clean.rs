@@ -14,7 +14,7 @@ use crate::test_consumer::{Answer, Browser, CONSUMER, SECRET, TestConsumer};
 async fn a_login_ends_on_the_profile() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
-    let started = browser.press("/login/github").await;
+    let started = browser.press("/login/google").await;
     let authorization_url = format!("{}/login/a-handle", consumer.broker.url());
     assert_eq!(started.outcome(), authorization_url);
     // A reload shows the profile without a call.
@@ -33,7 +33,7 @@ async fn a_login_ends_on_the_profile() {
     let [session] = &consumer.broker.calls(SESSION)[..] else {
         panic!("one call")
     };
-    assert_eq!(session["provider"], "github");
+    assert_eq!(session["provider"], "google");
     assert_eq!(session["client_secret"], SECRET);
     assert_eq!(session["redirect_uri"], format!("{CONSUMER}/callback"));
     let [result] = &consumer.broker.calls(RESULT)[..] else {
@@ -178,7 +178,7 @@ async fn a_login_that_has_expired_is_not_read_while_a_later_one_is() {
 async fn two_tabs(consumer: &TestConsumer) -> (Browser<'_>, String, String) {
     let browser = consumer.browser();
     let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
+    let second = browser.start_clean("google").await;
     (browser, first, second)
 }
 
@@ -211,7 +211,7 @@ async fn a_failure_in_one_tab_leaves_the_login_and_the_user_of_another_alone() {
     broker.answer_reads_of(&first, succeeded(&ada()));
     assert_eq!(browser.callback().await.outcome(), "/profile");
 
-    let third = browser.start_clean("github").await;
+    let third = browser.start_clean("google").await;
     let cookie = browser.cookie();
     broker.answer_reads_of(&third, failed("access_denied"));
     let answer = browser.callback().await;

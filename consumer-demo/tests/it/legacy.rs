@@ -15,12 +15,12 @@ use crate::test_consumer::{Browser, CONSUMER, NOBODY, SECRET, TestConsumer};
 async fn a_login_ends_on_the_profile_and_no_page_shows_its_secrets() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
-    let authorize = browser.start_legacy("github").await;
+    let authorize = browser.start_legacy("google").await;
     assert_eq!(consumer.broker.call_count(), 0);
     let redirect_uri = format!("{CONSUMER}/legacy/callback");
     for (name, value) in [
         ("client_id", "demo"),
-        ("provider", "github"),
+        ("provider", "google"),
         ("code_challenge_method", "S256"),
         ("redirect_uri", &redirect_uri),
     ] {
