@@ -7,6 +7,7 @@
 //! | [`backend`] | the calls of one project's backend |
 //! | [`control`] | the control address of the stack |
 //! | [`http`] | one bounded request at a time, sent once |
+//! | [`race`] | requests that servers receive at one moment |
 //! | [`program`] | a program that is started, awaited and ended |
 //! | [`malformed`] | the corpus of malformed requests |
 //! | [`source_tree`] | the part of a folder that people edit, and its digest |
@@ -31,6 +32,7 @@ pub mod control;
 pub mod http;
 pub mod malformed;
 pub mod program;
+pub mod race;
 pub mod random;
 pub mod secrets;
 pub mod source_tree;
