@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_login_that_begins_at_the_consumer_has_ended_there() {
-        let http = Http::new("http://127.0.0.1:9").unwrap();
+        let http = Http::new("http://127.0.0.1:9", 0).unwrap();
         let url = "http://localhost:9/home?error=busy";
         let navigation = Navigation {
             url,

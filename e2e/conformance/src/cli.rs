@@ -17,6 +17,7 @@ use url::Url;
 
 use super::browser::{BrowserDriver, UserPrompt, WebDriver};
 use super::project::TestProject;
+use super::race::RacePlan;
 use super::report::{Conclusion, ConformanceReport};
 use super::run::{Expiry, TestPlan};
 
@@ -26,7 +27,7 @@ const INCONCLUSIVE: u8 = 2;
 /// Tests a sign-in broker against the contract, version 0.1.0.
 ///
 /// It acts as a project's backend and browser, one request after another, 400 at
-/// most, and gives each requirement a verdict: PASS; FAIL; UNSPECIFIED, where the
+/// most (but see --races), and gives each requirement a verdict: PASS; FAIL; UNSPECIFIED, where the
 /// specification is silent and this broker differs from this kit; SKIPPED, with the
 /// reason; HARNESS, for an error of the runner itself.
 ///
@@ -96,6 +97,16 @@ pub struct Settings {
     #[arg(long)]
     slow: bool,
 
+    /// Race 32 requests at once for everything that may be used once, at each address of
+    /// BASE_URL's host: two minutes, some 50000 requests
+    #[arg(long)]
+    races: bool,
+
+    /// A further address of the same broker, a replica, where --races sends requests, too;
+    /// may be repeated
+    #[arg(long, value_name = "URL", requires = "races", value_parser = base_url)]
+    also: Vec<String>,
+
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
@@ -115,6 +126,7 @@ project).
 
 Examples:
   {program} http://127.0.0.1:8000 --control http://127.0.0.1:8010
+  {program} http://127.0.0.1:8000 --control http://127.0.0.1:8010 --races
 
   export CONFORMANCE_CLIENT_ID=… CONFORMANCE_CLIENT_SECRET=…
   {program} https://signin.example --callback http://localhost:8042/back --browser person"
@@ -176,6 +188,7 @@ impl Settings {
             browser: self.browser(spinner),
             control,
             expiry,
+            races: self.races.then(|| RacePlan::full(self.also.clone())),
         })
     }
 

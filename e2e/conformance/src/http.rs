@@ -8,8 +8,8 @@ use std::time::Duration;
 use agent::backend::Call;
 use agent::browser::{NavigationError, Page, Transport, Visit};
 use agent::http::{self, HttpError, Reach, Response};
-use reqwest::Method;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use url::Url;
 
@@ -19,7 +19,7 @@ use crate::verdict::{Evidence, Stop};
 /// The time that a server has for one response.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The number of requests that a run sends at most.
+/// The number of requests that a run sends at most before its races.
 pub const MAX_REQUESTS: usize = 400;
 
 /// The part of a body that is read.
@@ -30,6 +30,8 @@ const MAX_BODY_BYTES: usize = 256 * 1024;
 pub(crate) struct Http {
     client: http::Http,
     sent: Arc<AtomicUsize>,
+    /// The number of requests that it sends at most.
+    limit: usize,
 }
 
 /// A request to the broker.
@@ -63,15 +65,16 @@ pub(crate) struct Exchange {
 }
 
 impl Http {
-    /// A client for the server at `base_url`.
+    /// A client for the server at `base_url`, which sends at most `limit` requests.
     ///
     /// # Errors
     ///
     /// If no client can be made.
-    pub(crate) fn new(base_url: &str) -> Result<Self, String> {
+    pub(crate) fn new(base_url: &str, limit: usize) -> Result<Self, String> {
         Ok(Self {
             client: http::Http::new(reach(base_url), RESPONSE_TIMEOUT)?,
             sent: Arc::default(),
+            limit,
         })
     }
 
@@ -86,20 +89,7 @@ impl Http {
         base_url: &str,
         request: &RawRequest,
     ) -> Result<Exchange, String> {
-        let url = format!("{base_url}{}", request.path);
-        let client = self.client_for(&url)?;
-        let mut builder = client.request(request.method.clone(), &url);
-        builder = builder.header(ACCEPT, "application/json");
-        if let Some(value) = &request.authorization {
-            builder = builder.header(AUTHORIZATION, value);
-        }
-        let builder = match &request.body {
-            Body::Empty => builder,
-            Body::Json(value) => builder.json(value),
-            Body::Raw(media_type, text) => {
-                builder.header(CONTENT_TYPE, *media_type).body(text.clone())
-            }
-        };
+        let builder = self.build(base_url, request)?;
         let response = http::send(builder, MAX_BODY_BYTES).await;
         let response = response.map_err(|error| message(&error))?;
         let received = masked_response(&response);
@@ -114,10 +104,32 @@ impl Http {
         })
     }
 
+    /// A request to the broker at `base_url`, which counts as sent.
+    pub(crate) fn build(
+        &self,
+        base_url: &str,
+        request: &RawRequest,
+    ) -> Result<RequestBuilder, String> {
+        let url = format!("{base_url}{}", request.path);
+        let client = self.client_for(&url)?;
+        let mut builder = client.request(request.method.clone(), &url);
+        builder = builder.header(ACCEPT, "application/json");
+        if let Some(value) = &request.authorization {
+            builder = builder.header(AUTHORIZATION, value);
+        }
+        Ok(match &request.body {
+            Body::Empty => builder,
+            Body::Json(value) => builder.json(value),
+            Body::Raw(media_type, text) => {
+                builder.header(CONTENT_TYPE, *media_type).body(text.clone())
+            }
+        })
+    }
+
     /// The client for one request, which counts.
-    fn client_for(&self, url: &str) -> Result<&reqwest::Client, String> {
-        if self.sent() >= MAX_REQUESTS {
-            return Err(format!("a run sends at most {MAX_REQUESTS} requests"));
+    pub(crate) fn client_for(&self, url: &str) -> Result<&reqwest::Client, String> {
+        if self.sent() >= self.limit {
+            return Err(format!("a run sends at most {} requests", self.limit));
         }
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.client.client_for(url)
@@ -229,7 +241,7 @@ impl RawRequest {
     }
 
     /// The request for a report.
-    fn masked(&self) -> String {
+    pub(crate) fn masked(&self) -> String {
         let authorization = match self.authorization.as_deref() {
             Some(value) => format!(" (Authorization: {})", mask::authorization(value)),
             None => String::new(),

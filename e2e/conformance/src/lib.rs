@@ -11,6 +11,7 @@
 //! | `scenario` | the check that there is a broker, and the logins that a run plays, as one table |
 //! | `run` | the plan, and the state that the scenarios share |
 //! | `expect` | pure checks of a response |
+//! | `race` | the connections of the races, and what was found in each |
 //! | [`browser`] | the browsers that a run can use |
 //! | `project` | the backend that the run plays, and the users that it queues |
 //! | [`report`] | all verdicts, as a table, as JSON, as JUnit's XML |
@@ -23,8 +24,9 @@
 //! # Limits
 //!
 //! A run sends one request after another, waits [`http::RESPONSE_TIMEOUT`] for each
-//! response and sends at most [`http::MAX_REQUESTS`]. It calls the given addresses, and
-//! in the browser wherever the broker redirects to, and nothing else.
+//! response and sends at most [`http::MAX_REQUESTS`]; with races it sends many at once, and
+//! at most [`MAX_RACE_REQUESTS`] more. It calls the given addresses, and in the browser
+//! wherever the broker redirects to, and nothing else.
 
 pub mod browser;
 pub mod cli;
@@ -36,10 +38,12 @@ pub mod verdict;
 mod expect;
 mod mask;
 mod project;
+mod race;
 mod run;
 mod scenario;
 
 pub use project::TestProject;
+pub use race::{MAX_RACE_REQUESTS, RacePlan};
 pub use report::ConformanceReport;
 pub use requirement::{Law, Requirement, VERSION};
 pub use run::{Expiry, TestPlan};
@@ -72,6 +76,10 @@ pub async fn run_some(
 ) -> Result<ConformanceReport, NotTestable> {
     let mut run = Run::new(plan, requirements, progress)?;
     scenario::check_broker(&mut run).await?;
+    scenario::open_races(&mut run).await?;
     scenario::play_all(&mut run).await;
+    if run.races.is_some() {
+        scenario::play_races(&mut run).await;
+    }
     Ok(run.into_report())
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use askama::Template;
 use serde_json::{Map, Value, json};
 
+use super::race::RaceRecord;
 use super::requirement::VERSION;
 use super::verdict::{RequirementResult, Verdict};
 
@@ -19,6 +20,8 @@ pub struct ConformanceReport {
     pub results: Vec<RequirementResult>,
     /// The errors of the harness.
     pub harness_errors: Vec<String>,
+    /// The races, if there were any.
+    pub races: Vec<RaceRecord>,
 }
 
 /// The conclusion from a run.
@@ -73,6 +76,9 @@ impl ConformanceReport {
             self.requests,
             counts.join(", ")
         );
+        for race in &self.races {
+            let _ = writeln!(table, "Race for {:<32}{}", race.name, race.summary());
+        }
         for error in &self.harness_errors {
             let _ = writeln!(table, "Harness error: {error}");
         }
@@ -84,7 +90,7 @@ impl ConformanceReport {
         let counts = self.counts().into_iter();
         let counts: Map<_, _> = counts.map(|(label, n)| (label.into(), n.into())).collect();
         let requirements = self.results.iter().map(RequirementResult::json);
-        let report = json!({
+        let mut report = json!({
             "version": VERSION,
             "broker": self.broker,
             "requests": self.requests,
@@ -92,6 +98,9 @@ impl ConformanceReport {
             "troubles": self.harness_errors,
             "requirements": requirements.collect::<Vec<_>>(),
         });
+        if !self.races.is_empty() {
+            report["races"] = self.races.iter().map(RaceRecord::json).collect();
+        }
         format!("{report:#}\n")
     }
 

@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::browser::{Aim, BrowserDriver, Navigation, NavigationEnd};
 use super::expect::{self, Check};
-use super::http::{Exchange, Http, RawRequest};
+use super::http::{Exchange, Http, MAX_REQUESTS, RawRequest};
 use super::mask::Mask;
 use super::project::TestProject;
+use super::race::{MAX_RACE_REQUESTS, RacePlan, Races};
 use super::report::ConformanceReport;
 use super::requirement::Requirement;
 use super::verdict::{Evidence, NotTestable, Results, Stop};
@@ -30,6 +31,8 @@ pub struct TestPlan {
     pub control: Option<Control>,
     /// The way to see something expire.
     pub expiry: Expiry,
+    /// The races that follow the scenarios, if any.
+    pub races: Option<RacePlan>,
 }
 
 /// The way to see something expire.
@@ -48,6 +51,10 @@ impl TestPlan {
     pub(crate) fn callback_of_other_alone(&self) -> Option<&str> {
         let mut theirs = self.other.as_ref()?.callbacks();
         theirs.find(|it| self.project.callbacks().all(|own| own != *it))
+    }
+
+    fn max_requests(&self) -> usize {
+        MAX_REQUESTS + self.races.as_ref().map_or(0, |_| MAX_RACE_REQUESTS)
     }
 
     /// A browser's way from `url` to the consumer.
@@ -74,6 +81,8 @@ pub(crate) struct Run<'a> {
     requirements: &'a [Requirement],
     /// The error after which the browser is not used any more.
     browser_error: Option<String>,
+    /// The races, once their connections are open.
+    pub(crate) races: Option<Races>,
     /// The secrets that are masked in every report.
     pub(crate) mask: Mask,
     results: Results,
@@ -92,12 +101,13 @@ impl<'a> Run<'a> {
         }
         Ok(Self {
             plan,
-            http: Http::new(&plan.base_url).map_err(NotTestable)?,
+            http: Http::new(&plan.base_url, plan.max_requests()).map_err(NotTestable)?,
             providers: Vec::new(),
             token_prefix: None,
             subjects: BTreeMap::new(),
             requirements,
             browser_error: None,
+            races: None,
             mask,
             results: Results::default(),
             progress,
@@ -119,9 +129,8 @@ impl<'a> Run<'a> {
         let request = request.into();
         let exchange = self.http.exchange(&self.plan.base_url, &request).await;
         let exchange = exchange.map_err(|error| Stop::Harness(self.mask.apply(&error)))?;
-        if let status @ (429 | 502 | 503 | 504) = exchange.status {
-            let reason = format!("answered {status}: too busy, or out of order");
-            return Err(Stop::Harness(reason));
+        if let Some(busy) = Stop::if_busy(exchange.status, &exchange.headers) {
+            return Err(busy);
         }
         let body = &exchange.body;
         self.mask_secrets_of(body);
@@ -153,7 +162,7 @@ impl<'a> Run<'a> {
         end
     }
 
-    fn mask_secrets_of(&mut self, body: &Value) {
+    pub(crate) fn mask_secrets_of(&mut self, body: &Value) {
         if let Some(token) = body["access_token"].as_str() {
             self.mask.add("access_token", token);
         }
@@ -281,7 +290,7 @@ impl<'a> Run<'a> {
         match end {
             Ok(()) => {}
             Err(Stop::Blocked(reason)) => self.results.skip(covers, &reason),
-            Err(Stop::Harness(error)) => self.results.fail_harness(covers, error),
+            Err(stop) => self.results.fail_harness(covers, stop.into_reason()),
         }
     }
 
@@ -293,6 +302,7 @@ impl<'a> Run<'a> {
             requests: self.http.sent(),
             results,
             harness_errors,
+            races: self.races.map(|it| it.records).unwrap_or_default(),
         }
     }
 }

@@ -10,19 +10,21 @@ mod delivery;
 mod expiry;
 mod legacy;
 mod providers;
+mod races;
 
 use super::requirement::Requirement;
 use super::run::Run;
 
 pub(crate) use providers::check_broker;
+pub(crate) use races::open as open_races;
 
-/// Declares the table: the progress line of a scenario, its function, and the requirements
+/// Declares a table: the progress line of a scenario, its function, and the requirements
 /// that it covers.
 macro_rules! scenarios {
-    ($($progress:literal, $play:path: $($covers:ident)+;)+) => {
+    ($play_all:ident; $($progress:literal, $play:path: $($covers:ident)+;)+) => {
         /// Plays the scenarios that the run asks for. One that ends early does not stop the
         /// others.
-        pub(crate) async fn play_all(run: &mut Run<'_>) {
+        pub(crate) async fn $play_all(run: &mut Run<'_>) {
             $(
                 let covers = &[$(Requirement::$covers),+];
                 if run.asks_for(covers) {
@@ -36,6 +38,7 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    play_all;
     "Reading the providers, and paths that do not exist", providers::play:
         ProvidersShape ProvidersKnown RequestPath RequestMethod;
     "Starting logins, with good and with malformed requests", clean::start_malformed:
@@ -78,4 +81,18 @@ scenarios! {
         UpstreamLoginOnce;
     "Waiting for the end of logins and tokens", expiry::play:
         SessionLifetime ResultExpiry CodeExpiry UpstreamLoginExpiry TokenLifetime BearerExpiry;
+}
+
+scenarios! {
+    play_races;
+    "Asking every address about one login", races::ask_every_address:
+        ResultPending;
+    "Racing for session keys, authorization URLs and results", races::clean::play:
+        SessionKeyFresh UpstreamLoginOwnBrowser ResultOnce ResultPendingKeeps;
+    "Racing for a provider's answer and for codes", races::legacy::codes:
+        UpstreamLoginOnce CodeOnce CodeReplayEndsToken;
+    "Racing an exchange against its replay", races::legacy::replays:
+        CodeOnce CodeReplayEndsToken;
+    "Racing with access tokens that are revoked", races::legacy::tokens:
+        ProfileBearer RevokeIdempotent BearerEnded;
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use agent::control::ControlError;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use super::mask::Mask;
 use super::requirement::{Law, Requirement};
@@ -24,6 +25,9 @@ impl From<ControlError> for NotTestable {
 pub(crate) enum Stop {
     /// The harness failed: no fault of the broker's is known.
     Harness(String),
+    /// The broker has too much to do now, by this status; it may have named the seconds after
+    /// which that changes.
+    Busy(u16, Option<u64>),
     /// A step did not lead to what the next one needs.
     Blocked(String),
 }
@@ -31,6 +35,21 @@ pub(crate) enum Stop {
 impl Stop {
     pub(crate) fn blocked(reason: &str) -> Self {
         Self::Blocked(reason.to_owned())
+    }
+
+    /// The stop of a scenario by this response, if the broker is too busy for it.
+    pub(crate) fn if_busy(status: u16, headers: &HeaderMap) -> Option<Self> {
+        let seconds = headers.get(RETRY_AFTER).and_then(|it| it.to_str().ok());
+        let seconds = seconds.and_then(|it| it.trim().parse().ok());
+        matches!(status, 429 | 502..=504).then_some(Self::Busy(status, seconds))
+    }
+
+    /// The reason, in words.
+    pub(crate) fn into_reason(self) -> String {
+        match self {
+            Self::Busy(status, _) => format!("answered {status}: too busy, or out of order"),
+            Self::Harness(reason) | Self::Blocked(reason) => reason,
+        }
     }
 }
 

@@ -166,6 +166,7 @@ async fn a_conformance_run_passes_with_a_real_browser() {
         browser: BrowserDriver::WebDriver(WebDriver::at(driver.url(), capabilities)),
         control: Some(control),
         expiry: Expiry::ByControl,
+        races: None,
     };
     let report = conformance::run(&plan, &mut |_| {}).await.unwrap();
     let all = ("PASS", Requirement::ALL.len());

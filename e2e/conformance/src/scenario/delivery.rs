@@ -2,6 +2,7 @@
 //! the cookies that protect it. The specification is silent about the browser: all of
 //! this is this kit's choice.
 
+use agent::backend::LegacyLogin;
 use agent::browser::{Arrival, Browser};
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
@@ -85,7 +86,7 @@ pub(super) async fn twice(run: &mut Run<'_>) -> Result<(), Stop> {
     callback.deliver(run).await?;
     check_succeeded(run, R::UpstreamLoginOnce, &login).await?;
 
-    let mut callback = start_legacy(run).await?;
+    let (_, mut callback) = start_legacy(run).await?;
     callback.deliver(run).await?;
     let again = callback.deliver(run).await?;
     let evidence = evidence("a second time", &callback, &again);
@@ -113,11 +114,15 @@ async fn start_clean(run: &mut Run<'_>) -> Result<(Login, UndeliveredCallback), 
 }
 
 /// Starts a legacy login, up to the upstream callback.
-pub(super) async fn start_legacy(run: &mut Run<'_>) -> Result<UndeliveredCallback, Stop> {
+pub(super) async fn start_legacy(
+    run: &mut Run<'_>,
+) -> Result<(LegacyLogin, UndeliveredCallback), Stop> {
     let provider = run.providers[0];
-    let (_, path) = legacy::begin(run, provider);
+    let (login, path) = legacy::begin(run, provider);
     let url = format!("{}{path}", run.plan.base_url);
-    sign_in::up_to_callback(run, &url, provider, QueuedUser::default_at(provider)).await
+    let user = QueuedUser::default_at(provider);
+    let callback = sign_in::up_to_callback(run, &url, provider, user).await?;
+    Ok((login, callback))
 }
 
 async fn check_succeeded(run: &mut Run<'_>, requirement: R, login: &Login) -> Result<(), Stop> {
@@ -142,14 +147,19 @@ fn check_brings_no_code(
     end: &Arrival,
     expected: &str,
 ) {
-    let code = match end {
-        Arrival::Page(_) => None,
-        Arrival::Stopped(visit) => agent::url::parameter(visit.url.as_str(), "code"),
-    };
+    let code = code_at(end);
     if let Some(code) = &code {
         run.mask.add("code", code);
     }
     run.check_by(requirement, evidence, ensure(code.is_none(), expected));
+}
+
+/// The code that a delivery brought to the consumer.
+pub(super) fn code_at(end: &Arrival) -> Option<String> {
+    match end {
+        Arrival::Page(_) => None,
+        Arrival::Stopped(visit) => agent::url::parameter(visit.url.as_str(), "code"),
+    }
 }
 
 fn evidence(how: &str, callback: &UndeliveredCallback, end: &Arrival) -> Evidence {

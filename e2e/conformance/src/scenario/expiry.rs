@@ -45,7 +45,7 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     }
 
     let end = match undelivered {
-        Ok(callback) => delivery::late(run, callback).await,
+        Ok((_, callback)) => delivery::late(run, callback).await,
         Err(stop) => Err(stop),
     };
     run.end_scenario(&[R::UpstreamLoginExpiry], end);

@@ -124,7 +124,7 @@ pub(super) async fn obtain_token(run: &mut Run<'_>, code: &HandoffCode) -> Resul
     token_in(&exchange).ok_or_else(|| Stop::blocked("a fresh code was not redeemed"))
 }
 
-fn token_in(exchange: &Exchange) -> Option<String> {
+pub(super) fn token_in(exchange: &Exchange) -> Option<String> {
     let token = exchange.body["access_token"].as_str();
     token.filter(|_| exchange.is_success()).map(str::to_owned)
 }

@@ -73,10 +73,9 @@ async fn available(run: &mut Run<'_>) -> Result<Vec<&'static str>, NotTestable> 
 
 async fn send(run: &mut Run<'_>, request: RawRequest) -> Result<Exchange, NotTestable> {
     let base_url = &run.plan.base_url;
-    run.send(request).await.map_err(|stop| match stop {
-        Stop::Harness(reason) | Stop::Blocked(reason) => {
-            NotTestable(format!("{base_url} cannot be tested: {reason}"))
-        }
+    run.send(request).await.map_err(|stop| {
+        let reason = stop.into_reason();
+        NotTestable(format!("{base_url} cannot be tested: {reason}"))
     })
 }
 

@@ -16,11 +16,11 @@ use super::proxy::{Flaw, Memory, ProxiedRequest as Request, ProxiedResponse as R
 use super::test_broker::{CALLBACK, OTHER_CALLBACK, OTHER_CLIENT_ID, SECOND_CALLBACK, SECRET};
 
 const PROVIDERS: &str = "/api/providers";
-const SESSION: &str = "/v1/login/session";
-const RESULT: &str = "/v1/login/result";
-const TOKEN: &str = "/v1/token";
-const PROFILE: &str = "/v1/profile";
-const REVOKE: &str = "/v1/revoke";
+pub(super) const SESSION: &str = "/v1/login/session";
+pub(super) const RESULT: &str = "/v1/login/result";
+pub(super) const TOKEN: &str = "/v1/token";
+pub(super) const PROFILE: &str = "/v1/profile";
+pub(super) const REVOKE: &str = "/v1/revoke";
 
 const FIELDS: &[&str] = &[
     "client_id",
@@ -35,7 +35,7 @@ const FIELDS: &[&str] = &[
 
 /// The lifetimes, and an age below that of a login and of a token, in seconds.
 const LOGIN_ENDS: i64 = LOGIN_LIFETIME_SECONDS as i64;
-const TOKEN_ENDS: i64 = TOKEN_LIFETIME_SECONDS as i64;
+pub(super) const TOKEN_ENDS: i64 = TOKEN_LIFETIME_SECONDS as i64;
 const CODE_ENDS: i64 = CODE_LIFETIME_SECONDS as i64;
 const EARLY: i64 = LOGIN_ENDS - 100;
 
@@ -375,20 +375,20 @@ flaws! {
 }
 
 /// Changes or answers a request.
-fn accepts(
+pub(super) fn accepts(
     before: impl Fn(&mut Memory, &mut Request) -> Option<Response> + Send + Sync + 'static,
 ) -> Flaw {
     Flaw {
         before: Some(Box::new(before)),
-        after: None,
+        ..Flaw::default()
     }
 }
 
 /// Changes a response.
 fn responds(after: impl Fn(&Request, &mut Response) + Send + Sync + 'static) -> Flaw {
     Flaw {
-        before: None,
         after: Some(Box::new(after)),
+        ..Flaw::default()
     }
 }
 

@@ -13,6 +13,8 @@ mod parts;
 mod command;
 mod flaws;
 mod proxy;
+mod races;
+mod replica;
 mod test_broker;
 
 use std::fmt::Write as _;
@@ -52,7 +54,8 @@ fn snapshots() -> insta::Settings {
 }
 
 async fn assert_meets_every_requirement(store: StoreUrl) {
-    let report = TestBroker::start(store, Flaw::default()).await.run().await;
+    let broker = TestBroker::start(store, Flaw::default(), 1).await;
+    let report = broker.run().await;
     let passes = report.counts()[0];
     assert_eq!(
         passes,
@@ -107,6 +110,7 @@ async fn a_server_that_accepts_everything_gets_no_more_requests_than_promised() 
         browser: BrowserDriver::Automatic,
         control: None,
         expiry: Expiry::LeftOut,
+        races: None,
     };
     let report = run(&plan).await;
     assert_eq!(report.conclusion(), Conclusion::NonConformant);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::url::parameter;
 use broker::clock::Clock;
@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use reqwest::Client;
 use serde_json::Value;
 
-use testkit::http::client;
+use super::replica::{Race, Replica};
 use testkit::leak_check::drawn;
 
 /// A whole request.
@@ -61,11 +61,37 @@ pub(crate) type Before =
 /// Changes a response.
 pub(crate) type After = Box<dyn Fn(&ProxiedRequest, &mut ProxiedResponse) + Send + Sync>;
 
+/// Whether a request is one that a flaw is about.
+type IsWrongAbout = fn(&ProxiedRequest) -> bool;
+
 /// The way in which a broker is not compliant; by default it is.
 #[derive(Default)]
 pub(crate) struct Flaw {
     pub(crate) before: Option<Before>,
     pub(crate) after: Option<After>,
+    /// The requests about which it is wrong when several of them come at once.
+    pub(crate) race: Option<(Race, IsWrongAbout)>,
+}
+
+/// A broker that replicas of the proxy stand for.
+pub(crate) struct FlawedBroker {
+    flaw: Flaw,
+    memory: Mutex<Memory>,
+}
+
+impl FlawedBroker {
+    pub(crate) fn new(flaw: Flaw, clock: Clock) -> Arc<Self> {
+        let memory = Mutex::new(Memory::of(clock));
+        Arc::new(Self { flaw, memory })
+    }
+
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        locked(&self.memory)
+    }
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Memory {
@@ -79,7 +105,7 @@ impl Memory {
         }
     }
 
-    fn note(&mut self, request: &ProxiedRequest, response: &ProxiedResponse) {
+    pub(crate) fn note(&mut self, request: &ProxiedRequest, response: &ProxiedResponse) {
         if response.status >= 400 {
             return;
         }
@@ -104,6 +130,11 @@ impl Memory {
     /// Whether this is a session key, upstream state, challenge, code or token in use.
     pub(crate) fn knows(&self, it: &str) -> bool {
         self.issued.contains_key(it)
+    }
+
+    /// Forgets the answers to requests at `path`.
+    pub(crate) fn forget(&mut self, path: &str) {
+        self.answers.retain(|key, _| !key.contains(path));
     }
 
     /// The seconds since the first use; zero for what is unknown.
@@ -136,7 +167,7 @@ impl ProxiedRequest {
     }
 
     /// What makes it the same request as another.
-    fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let (body, token) = (text(&self.body), self.header("authorization"));
         format!("{} {} {token} {body}", self.method, self.path)
     }
@@ -225,22 +256,26 @@ impl ProxiedResponse {
     }
 }
 
-/// Forwards the requests at `listener` to the broker at `target`, changed by `flaw`.
-pub(crate) fn forward(listener: TcpListener, target: SocketAddr, clock: Clock, flaw: Flaw) {
-    let http = client();
-    let shared = Arc::new((flaw, Mutex::new(Memory::of(clock))));
+/// Forwards the requests at `listener` to the broker at `target`, changed by its flaw. Each
+/// listener is a replica.
+pub(crate) fn forward(listener: TcpListener, target: SocketAddr, broker: Arc<FlawedBroker>) {
+    let replica = Arc::new(Replica::new(target));
     serve(listener, move |mut request| {
-        let (http, shared) = (http.clone(), shared.clone());
+        let (broker, replica) = (broker.clone(), replica.clone());
         async move {
-            let (flaw, memory) = &*shared;
-            let memory = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+            let flaw = &broker.flaw;
             let instead = flaw.before.as_ref();
-            let instead = instead.and_then(|before| before(&mut memory(), &mut request));
+            let instead = instead.and_then(|before| before(&mut broker.memory(), &mut request));
             if let Some(response) = instead {
                 return response;
             }
-            let mut response = send(&http, target, &request).await;
-            memory().note(&request, &response);
+            let race = flaw
+                .race
+                .filter(|(_, is_wrong_about)| is_wrong_about(&request));
+            let mut response = match race {
+                Some((race, _)) => replica.race(race, &broker, &request).await,
+                None => replica.pass(&broker, &request).await,
+            };
             if let Some(after) = &flaw.after {
                 after(&request, &mut response);
             }
@@ -249,7 +284,11 @@ pub(crate) fn forward(listener: TcpListener, target: SocketAddr, clock: Clock, f
     });
 }
 
-async fn send(http: &Client, target: SocketAddr, request: &ProxiedRequest) -> ProxiedResponse {
+pub(crate) async fn send(
+    http: &Client,
+    target: SocketAddr,
+    request: &ProxiedRequest,
+) -> ProxiedResponse {
     let url = format!("http://{target}{}", request.path);
     let request = http
         .request(request.method.clone(), url)

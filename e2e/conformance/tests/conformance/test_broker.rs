@@ -10,10 +10,10 @@ use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use broker::{Broker, Dependencies};
 use conformance::browser::BrowserDriver;
-use conformance::{self, ConformanceReport, Expiry, Requirement, TestPlan, TestProject};
+use conformance::{self, ConformanceReport, Expiry, RacePlan, Requirement, TestPlan, TestProject};
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 
-use super::proxy::{self, Flaw, ProxiedRequest, ProxiedResponse};
+use super::proxy::{self, Flaw, FlawedBroker, ProxiedRequest, ProxiedResponse};
 use crate::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::server::TestServer;
@@ -34,7 +34,9 @@ pub(crate) const OTHER_SECRET: &str = "the-secret-of-the-other-project";
 pub(crate) struct TestBroker {
     pub(crate) base_url: String,
     pub(crate) control: String,
-    _broker: TestServer,
+    /// The addresses of its further replicas.
+    also: Vec<String>,
+    _brokers: Vec<TestServer>,
     _upstream: Arc<MockUpstream>,
 }
 
@@ -46,13 +48,19 @@ impl TestBroker {
 
     /// A broker with a flaw, in memory.
     pub(crate) async fn with(flaw: Flaw) -> Self {
-        Self::start(StoreUrl::SqliteMemory, flaw).await
+        Self::start(StoreUrl::SqliteMemory, flaw, 1).await
     }
 
-    pub(crate) async fn start(store: StoreUrl, flaw: Flaw) -> Self {
+    /// As many replicas. Those in memory are one broker behind several proxies.
+    pub(crate) async fn start(store: StoreUrl, flaw: Flaw, replicas: usize) -> Self {
         testkit::leak_check::watch_log();
         let clock = Clock::system();
-        let (front, base_url) = testkit::server::bind();
+        let mut fronts: Vec<_> = (0..replicas).map(|_| testkit::server::bind()).collect();
+        let base_url = fronts[0].1.clone();
+        let brokers = match store {
+            StoreUrl::SqliteMemory => 1,
+            _ => replicas,
+        };
         let shown = clock.clone();
         let upstream_clock = mock_upstream::Clock::new(move || shown.now().0);
         let upstream = Arc::new(parts::upstream(&base_url, upstream_clock).await);
@@ -70,20 +78,45 @@ impl TestBroker {
             parts::project(&backend, &[CALLBACK, second])
         })
         .into();
-        let dependencies = Dependencies {
-            clock: clock.clone(),
-            ..Dependencies::default()
-        };
-        let broker = Broker::assemble(config, dependencies).expect("a broker");
-        stack::silence_rocket();
-        let broker = TestServer::launch(broker.rocket()).await;
-        proxy::forward(front, broker.address, clock.clone(), flaw);
+        let mut running = Vec::new();
+        for _ in 0..brokers {
+            let dependencies = Dependencies {
+                clock: clock.clone(),
+                ..Dependencies::default()
+            };
+            let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
+            stack::silence_rocket();
+            running.push(TestServer::launch(broker.rocket()).await);
+        }
+        let broker = FlawedBroker::new(flaw, clock.clone());
+        let mut also = Vec::new();
+        for ((front, url), target) in fronts.drain(..).zip(running.iter().cycle()) {
+            proxy::forward(front, target.address, broker.clone());
+            also.push(url);
+        }
+        also.remove(0);
         Self {
             control: control(clock, upstream.clone()),
             base_url,
-            _broker: broker,
+            also,
+            _brokers: running,
             _upstream: upstream,
         }
+    }
+
+    /// Plays the scenarios that cover one of these, with a few rounds of races at all
+    /// replicas, or at the first alone.
+    pub(crate) async fn race(
+        &self,
+        at_all: bool,
+        requirements: &[Requirement],
+    ) -> ConformanceReport {
+        let also = self.also.iter().filter(|_| at_all).cloned().collect();
+        let plan = TestPlan {
+            races: Some(RacePlan { also, rounds: 8 }),
+            ..self.plan()
+        };
+        run_some(&plan, requirements).await
     }
 
     /// A plan that tests everything.
@@ -95,6 +128,7 @@ impl TestBroker {
             browser: BrowserDriver::Automatic,
             control: Control::at(&self.control).ok(),
             expiry: Expiry::ByControl,
+            races: None,
         }
     }
 
@@ -105,13 +139,16 @@ impl TestBroker {
 
     /// Plays the scenarios that cover one of these.
     pub(crate) async fn run_some(&self, requirements: &[Requirement]) -> ConformanceReport {
-        let report = conformance::run_some(&self.plan(), requirements, &mut |_| {}).await;
-        report.expect("a broker that knows the project")
+        run_some(&self.plan(), requirements).await
     }
 }
 
 pub(crate) async fn run(plan: &TestPlan) -> ConformanceReport {
-    let report = conformance::run(plan, &mut |_| {}).await;
+    run_some(plan, Requirement::ALL).await
+}
+
+async fn run_some(plan: &TestPlan, requirements: &[Requirement]) -> ConformanceReport {
+    let report = conformance::run_some(plan, requirements, &mut |_| {}).await;
     report.expect("a broker that knows the project")
 }
 
