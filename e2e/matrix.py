@@ -6,17 +6,25 @@
 PROGRAMS is the folder of the debug build. A stack must run at STACK_CONTROL. `just matrix` does
 all of it, and takes a minute for each consumer."""
 
-import json, os, socket, subprocess, sys, urllib.request
+import json, os, socket, subprocess, sys, tempfile, urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS, CONTROL = os.path.abspath(sys.argv[1]), os.environ["STACK_CONTROL"]
 
-# The consumers that the law of the examiner holds for good: the command of each, and its flags.
+JDBC = "/usr/share/java/sqlite-jdbc.jar"
+
+# The consumers that the law of the examiner holds for good: the folder of each, how it is built,
+# and its command. One whose language is not installed is left out.
 CONSUMERS = {
-    "Flask": ([f"{TOP}/target/consumers/python/bin/python", f"{TOP}/e2e/consumers/python/app.py"], []),
-    "Express": (["node", f"{TOP}/e2e/consumers/node/app.mjs"], []),
-    "the demo": ([f"{PROGRAMS}/consumer-demo"], []),
+    "Flask": ("python", "", f"{TOP}/target/consumers/python/bin/python app.py"),
+    "Express": ("node", "", "node --disable-warning=ExperimentalWarning app.mjs"),
+    "Rocket": ("rust", "", f"{PROGRAMS}/consumer-demo"),
+    "Go": ("go", "go build -o {made}/app .", "{made}/app"),
+    "Java": ("java", f"javac -d {{made}} -cp .:{JDBC} App.java", f"java -cp {{made}}:{JDBC} App"),
+    "PHP": ("php", "php -v", "php app.php"),
+    "Ruby": ("ruby", "ruby -v", "ruby app.rb"),
 }
+SHARE = "SESSIONS_DB={folder}/sessions.sqlite"
 SIGNS = {"PASS": "✓", "FAIL": "**✗**", "NOT TESTABLE": "**✗**", "NOT APPLICABLE": "–", "NOT TESTED": "?", "HARNESS": "?"}
 
 
@@ -26,16 +34,25 @@ def free_port():
         return free.getsockname()[1]
 
 
-def run(program, *arguments):
+def run(program, *arguments, folder=TOP):
     """The JSON that a program prints; its exit status is 1 if it found something."""
-    done = subprocess.run([f"{PROGRAMS}/{program}", *arguments], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([f"{PROGRAMS}/{program}", *arguments], stdout=subprocess.PIPE, text=True, cwd=folder)
     if done.returncode not in (0, 1):
         sys.exit(f"matrix: {program} failed with status {done.returncode}")
     return json.loads(done.stdout)
 
 
-def grade(command, flags):
-    return run("examine", f"http://localhost:{free_port()}/", "--json", *flags, "--", *command)
+def grade(name, folder, build, command):
+    """The report on a consumer; none if it cannot be built here."""
+    folder = f"{TOP}/e2e/consumers/{folder}"
+    with tempfile.TemporaryDirectory() as made:
+        built = subprocess.run(build.format(made=made), shell=True, cwd=folder, stdout=subprocess.DEVNULL)
+        if built.returncode != 0:
+            print(f"matrix: {name} is left out: {build}", file=sys.stderr)
+            return None
+        command = command.format(made=made).split()
+        start = f"http://localhost:{free_port()}/"
+        return run("examine", start, "--json", "--share", SHARE, "--", *command, folder=folder)
 
 
 def table(head, rows):
@@ -46,7 +63,8 @@ def table(head, rows):
 
 
 def consumers():
-    reports = {name: grade(*how) for name, how in CONSUMERS.items()}
+    reports = {name: grade(name, *how) for name, how in CONSUMERS.items()}
+    reports = {name: report for name, report in reports.items() if report}
     one = next(iter(reports.values()))
     kit = f"{one['kit']['version']}, commit {one['kit']['commit'] or 'unknown'}"
     print(f"Graded at {one['at']} by the kit {kit}, and the catalogue {one['catalogue']}.\n\n## Consumers\n")

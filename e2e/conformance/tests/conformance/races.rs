@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::flaws::{PROFILE, RESULT, REVOKE, SESSION, TOKEN, TOKEN_ENDS, accepts};
 use super::proxy::{Flaw, ProxiedRequest as Request};
 use super::replica::Race::{
-    self, AnswerBeforeCommit, CheckThenDelete, LockPerReplica, OwnMemory, StaleRead,
+    self, AnswerBeforeCommit, CheckThenDelete, LockPerReplica, OwnMemory, StaleCache, StaleRead,
 };
 use super::test_broker::TestBroker;
 use super::{IN_FLIGHT, assert_shows_no_secret, is_broken};
@@ -71,14 +71,19 @@ fn racing(race: Race, is_wrong_about: fn(&Request) -> bool) -> Flaw {
 /// Profiles are cached by their token, until a call may have ended it: one that is under way
 /// then is cached after that.
 fn cached() -> Flaw {
-    accepts(|memory, request| {
+    let is_about_token = |it: &Request| it.is_at(PROFILE) || it.is_at(REVOKE);
+    let cache = accepts(|memory, request| {
         if request.is_at(REVOKE) || request.is_at(TOKEN) {
             memory.forget(PROFILE);
         }
         let is_alive = memory.age(request.token()) < TOKEN_ENDS;
         let is_cached = request.is_at(PROFILE) && is_alive;
         memory.answer_to(request).filter(|_| is_cached).cloned()
-    })
+    });
+    Flaw {
+        race: Some((StaleCache, is_about_token)),
+        ..cache
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

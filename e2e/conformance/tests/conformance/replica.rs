@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use reqwest::Client;
 use tokio::sync::RwLock;
 
+use super::flaws::REVOKE;
 use super::proxy::{self, FlawedBroker, ProxiedRequest, ProxiedResponse, locked};
 use testkit::http::client;
 
@@ -24,6 +25,8 @@ pub(crate) enum Race {
     AnswerBeforeCommit,
     /// A read that waits for the browser's return consumes the result, and calls it pending.
     StaleRead,
+    /// A profile that is read while a revocation waits is kept for after it.
+    StaleCache,
 }
 
 /// The state of one replica.
@@ -31,7 +34,7 @@ pub(crate) struct Replica {
     http: Client,
     target: SocketAddr,
     lock: tokio::sync::Mutex<()>,
-    /// Held for writing while a browser comes back.
+    /// Held for writing while a browser comes back, or a revocation is committed.
     browser: RwLock<()>,
     answered: Mutex<BTreeSet<String>>,
     under_way: AtomicUsize,
@@ -97,6 +100,14 @@ impl Replica {
                 true => ProxiedResponse::of(200, r#"{"status":"pending"}"#),
                 false => response,
             };
+        }
+        if race == Race::StaleCache && request.is_at(REVOKE) {
+            let _committing = self.browser.write().await;
+            return self.pass(broker, request).await;
+        }
+        if race == Race::StaleCache {
+            let _under_way = self.browser.read().await;
+            return self.pass(broker, request).await;
         }
         let is_locked = matches!(race, Race::LockPerReplica | Race::OwnMemory);
         let alone = is_locked.then(|| self.lock.lock());

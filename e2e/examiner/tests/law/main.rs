@@ -5,6 +5,8 @@
 //! examined in those that it must fail, and every ninth in all of them: with each commit
 //! others.
 //!
+//! A storm finds what only many people at once show.
+//!
 //! `just test-examiner` installs what the consumers need and runs this. The published
 //! matrix is `e2e/consumers/MATRIX.md`; `just examiner-matrix` writes it.
 
@@ -14,9 +16,11 @@ mod fault;
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use examiner::catalogue::Instrument;
 use examiner::plan::ChromiumSettings;
+use examiner::storm::{StormPlan, storm};
 use examiner::verdict::Verdict;
 use examiner::{ExaminationPlan, Report};
 use tokio::sync::Semaphore;
@@ -123,6 +127,31 @@ async fn a_good_consumer_passes(consumer: Consumer) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_passes_every_check() {
     a_good_consumer_passes(Consumer::Rust).await;
+}
+
+/// What a storm of a few seconds finds.
+async fn found_in_storm(copy: &Copy) -> Vec<String> {
+    let weather = StormPlan {
+        length: Duration::from_secs(4),
+        seed: 7,
+    };
+    let plan = plan(copy, ChromiumSettings::Off);
+    let report = storm(&plan, weather, std::future::pending()).await;
+    let report = report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()));
+    let violations = report.expect("nothing interrupts it").violations;
+    violations.into_iter().map(|it| it.says).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_storm_finds_users_who_see_others_and_nothing_at_a_good_consumer() {
+    let good = Copy::good(Consumer::Python);
+    assert_eq!(found_in_storm(&good).await, Vec::<String>::new());
+    let mut faults = fault::all().into_iter();
+    let ring = faults.find(|fault| fault.id == "profiles-in-a-ring");
+    let ring = Copy::with_fault(&ring.expect("a fault of the table")).await;
+    let found = found_in_storm(&ring).await;
+    let says = "/ shows a user somebody else's profile";
+    assert!(found.iter().any(|it| it == says), "{found:?}");
 }
 
 /// One line of what went wrong, if a fault fails other checks than its own.
