@@ -113,7 +113,7 @@ impl TestBroker {
     ) -> ConformanceReport {
         let also = self.also.iter().filter(|_| at_all).cloned().collect();
         let plan = TestPlan {
-            races: Some(RacePlan { also, rounds: 8 }),
+            races: Some(RacePlan { also, rounds: 24 }),
             ..self.plan()
         };
         run_some(&plan, requirements).await
