@@ -143,6 +143,15 @@ impl Consumer {
         is_installed
     }
 
+    /// Whether it is examined in Chromium, too: always, if `just` installs what it needs or if
+    /// `ALL_LANGUAGES` is in the environment, else at every fourth commit.
+    pub(crate) fn has_turn(self, commits: usize) -> bool {
+        let languages = [Self::Go, Self::Java, Self::Php, Self::Ruby];
+        let place = languages.iter().position(|it| *it == self);
+        place.is_none_or(|place| commits % languages.len() == place)
+            || setting("ALL_LANGUAGES").is_some()
+    }
+
     /// The least number of its faults.
     pub(crate) fn least_faults(self) -> usize {
         self.recipe().needs.map_or(15, |_| 8)

@@ -2,7 +2,7 @@
 //! table, put into a copy of one, fails exactly its checks.
 //!
 //! With `FULL_SIZE` in the environment each fault is examined in every check. Else it is
-//! examined in those that it must fail, and every ninth in all of them: with each commit
+//! examined in those that it must fail, and every twentieth in all of them: with each commit
 //! others.
 //!
 //! A storm finds what only many people at once show.
@@ -58,9 +58,9 @@ enum Checks {
 /// The checks of each fault of the table, in its order.
 fn checks_of_faults() -> impl Iterator<Item = Checks> {
     let is_full_size = setting("FULL_SIZE").is_some();
-    let first = commits() % NINTH;
+    let first = commits() % TWENTIETH;
     (0..).map(
-        move |place: usize| match is_full_size || place % NINTH == first {
+        move |place: usize| match is_full_size || place % TWENTIETH == first {
             true => Checks::All,
             false => Checks::Own,
         },
@@ -68,7 +68,7 @@ fn checks_of_faults() -> impl Iterator<Item = Checks> {
 }
 
 /// One fault in so many is examined in every check.
-const NINTH: usize = 9;
+const TWENTIETH: usize = 20;
 
 /// The number of commits.
 fn commits() -> usize {
@@ -116,11 +116,18 @@ async fn a_good_consumer_passes(consumer: Consumer) {
         return;
     }
     let copy = Copy::good(consumer);
-    let mut plan = plan(&copy, ChromiumSettings::Hidden);
+    // Chromium costs as much as all the rest: of the languages that `just` does not install one
+    // has it, with each commit another.
+    let is_whole = consumer.has_turn(commits());
+    let mut plan = match is_whole {
+        true => plan(&copy, ChromiumSettings::Hidden),
+        false => plan(&copy, ChromiumSettings::Off),
+    };
     plan.jobs = Some(2);
     let report = examine(&copy, plan).await;
     assert_eq!(red(&report), [], "{consumer:?}");
-    assert_eq!(report.grade.as_str(), "A+", "{consumer:?}");
+    let grade = if is_whole { "A+" } else { "A" };
+    assert_eq!(report.grade.as_str(), grade, "{consumer:?}");
 }
 
 // Threats: C14, C18.
@@ -143,14 +150,14 @@ async fn found_in_storm(copy: &Copy) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_storm_finds_users_who_see_others_and_nothing_at_a_good_consumer() {
+async fn a_storm_finds_a_sign_out_at_one_instance_and_nothing_at_a_good_consumer() {
     let good = Copy::good(Consumer::Python);
     assert_eq!(found_in_storm(&good).await, Vec::<String>::new());
     let mut faults = fault::all().into_iter();
-    let ring = faults.find(|fault| fault.id == "profiles-in-a-ring");
-    let ring = Copy::with_fault(&ring.expect("a fault of the table")).await;
-    let found = found_in_storm(&ring).await;
-    let says = "/ shows a user somebody else's profile";
+    let fault = faults.find(|fault| fault.id == "sign-out-known-to-one-process");
+    let wrong = Copy::with_fault(&fault.expect("a fault of the table")).await;
+    let found = found_in_storm(&wrong).await;
+    let says = "after sign-out, a copy of the session's cookie still opens the session";
     assert!(found.iter().any(|it| it == says), "{found:?}");
 }
 
