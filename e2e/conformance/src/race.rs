@@ -30,7 +30,7 @@ pub struct RacePlan {
     pub rounds: usize,
 }
 
-/// What was found in one race.
+/// The findings of one race.
 #[derive(Debug, Clone)]
 pub struct RaceRecord {
     /// The value that was raced for.
@@ -172,7 +172,7 @@ impl Answer {
         self.responses.first()
     }
 
-    /// Whether nobody knows what became of the request: there is no response, or an error of
+    /// Whether the fate of the request is unknown: there is no response, or an error of
     /// the server.
     pub(crate) fn is_undecided(&self) -> bool {
         let status = self.response().map(|it| it.status);

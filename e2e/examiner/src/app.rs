@@ -241,17 +241,17 @@ impl Step {
                 fields,
                 field,
             } => {
-                let told = fields
+                let shown = fields
                     .iter()
                     .filter(|(_, it)| !it.is_empty() && !is_token(it));
-                let told = told.chain(field).map(|(name, value)| {
+                let shown = shown.chain(field).map(|(name, value)| {
                     let value = if is_token(value) { "\u{2026}" } else { value };
                     format!("{name}={value}")
                 });
-                let told: Vec<_> = told.collect();
-                let with = if told.is_empty() { "" } else { " with " };
+                let shown: Vec<_> = shown.collect();
+                let with = if shown.is_empty() { "" } else { " with " };
                 let path = shown_target(path);
-                format!("{method} {path}{with}{}", told.join("&"))
+                format!("{method} {path}{with}{}", shown.join("&"))
             }
             Self::Request { method, path, .. } => {
                 format!("{method} {}", shown_target(path))

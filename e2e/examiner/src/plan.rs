@@ -36,7 +36,7 @@ pub struct ExaminationPlan {
     pub command: Vec<String>,
     /// The callbacks that are registered before such an app starts.
     pub callbacks: Vec<String>,
-    /// The way in which instances of such an app share their sessions; none if nobody said.
+    /// The way in which instances of such an app share their sessions; none if none is given.
     pub share: Option<Share>,
     /// Log files of the app, searched for secrets.
     pub log: Vec<PathBuf>,

@@ -36,7 +36,7 @@ pub struct Report {
     pub flow: &'static str,
     /// The grade.
     pub grade: Grade,
-    /// What judged, when, and what was examined.
+    /// The judge, the time, and the app that was examined.
     pub origin: Origin,
     /// The difference from an older report, if there is one to compare with.
     pub compared: Option<Comparison>,

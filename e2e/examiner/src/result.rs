@@ -83,7 +83,7 @@ impl CheckResult {
         self
     }
 
-    /// What is to be mended, in one sentence.
+    /// The thing to mend, in one sentence.
     pub fn to_mend(&self) -> String {
         match self.is_end_of_app {
             true => self.actual.clone(),

@@ -1,7 +1,7 @@
 //! A storm: fifty people sign in and out at once for some seconds, while answers of the broker are
 //! lost, delayed and cut, the clock jumps, brokers and instances of the app restart, and strangers
 //! replay what they see. What people see, and the calls that reached the broker, must show that
-//! nobody was signed in as somebody else, nobody was locked out, and nothing was read or sent
+//! no user was signed in as another, none was locked out, and nothing was read or sent
 //! twice.
 //!
 //! | module | contents |
@@ -44,7 +44,7 @@ pub struct StormPlan {
     pub seed: u64,
 }
 
-/// What a storm showed.
+/// The findings of a storm.
 #[derive(Debug, Clone, Serialize)]
 pub struct StormReport {
     /// The seed, which repeats the plan.
@@ -53,9 +53,9 @@ pub struct StormReport {
     pub seconds: u64,
     /// The instances of the app: two if it says how they share their sessions.
     pub instances: usize,
-    /// How often each thing happened.
+    /// The number of times that each thing happened.
     pub counts: BTreeMap<&'static str, usize>,
-    /// What must not happen, and did.
+    /// The things that must not happen, and did.
     pub violations: Vec<Violation>,
 }
 
@@ -101,7 +101,7 @@ struct Storm<'a> {
     plan: StormPlan,
     instances: usize,
     watch: Stopwatch,
-    /// Everybody who has ever signed in.
+    /// Every person who has ever signed in.
     people: Mutex<Vec<Person>>,
     counts: Mutex<BTreeMap<&'static str, usize>>,
     violations: Mutex<Vec<Violation>>,
@@ -128,7 +128,7 @@ impl<'a> Storm<'a> {
         let (browsers, log) = tokio::join!(join_all(people), self.disturb(begin, random(0)));
         let mut log = log?;
         self.testbed.control.disarm().await?;
-        // In the calm after it everybody can sign in again.
+        // In the calm after it every browser can sign in again.
         join_all(
             browsers
                 .into_iter()

@@ -265,7 +265,7 @@ impl Testbed {
         Some(process.lock().await.output())
     }
 
-    /// How the app has ended by itself, with its last words, as the check `id` sees it; `None`
+    /// The end of the app by itself, with its last words, as the check `id` sees it; `None`
     /// while it listens. Of an app that ran already nothing is known.
     pub(crate) async fn end_of_app(&self, id: &str) -> Option<String> {
         let launched = self.launched.as_ref()?;

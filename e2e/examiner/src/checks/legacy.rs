@@ -1,5 +1,5 @@
 //! The legacy flow: its state is random, bound to its browser and used once, and PKCE has a
-//! verifier that nobody can guess.
+//! verifier that cannot be guessed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

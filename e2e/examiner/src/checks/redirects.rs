@@ -135,7 +135,7 @@ enum Place {
     Callback,
 }
 
-/// What is added.
+/// The header that is added.
 enum Added {
     /// This value for every parameter.
     Parameters(String),
@@ -145,7 +145,7 @@ enum Added {
 /// A whole sign-in and sign-out with something added.
 struct Probe<'t> {
     trial: &'t Trial<'t>,
-    /// What is added, in words.
+    /// The addition in words.
     what: String,
     added: Added,
 }

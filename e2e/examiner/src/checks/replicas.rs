@@ -43,7 +43,7 @@ async fn launch(trial: &Trial<'_>) -> Outcome<Testbed> {
     Ok(testbed)
 }
 
-/// Ends the instances. If nobody told how they share their sessions, a failure says nothing about
+/// Ends the instances. If their way to share sessions is not given, a failure says nothing about
 /// the app in production.
 async fn judge(trial: &Trial<'_>, outcome: Outcome) -> Outcome {
     let (_, instances) = trial.testbed.balanced()?;
@@ -54,7 +54,7 @@ async fn judge(trial: &Trial<'_>, outcome: Outcome) -> Outcome {
     trial.testbed.stop().await;
     outcome.and_then(|()| trial.end()).map_err(|stop| match stop.verdict {
         verdict if verdict.is_red() && instances.plan.share.is_none() => Stop::not_tested(format!(
-            "tell with `share` in examine.toml how two instances share their sessions: without it nobody knows whether they do in production, and the grade is A at best. As started here they do not: {}",
+            "tell with `share` in examine.toml how two instances share their sessions: without it it is unknown whether they do in production, and the grade is A at best. As started here they do not: {}",
             stop.actual
         )),
         Verdict::NotTestable => Stop::fail(format!("on two instances {}", stop.actual)),

@@ -47,7 +47,7 @@ pub(super) async fn requests_valid(trial: &Trial<'_>) -> Outcome {
     })
 }
 
-/// What is wrong in a request: `POST /v1/revoke has a body`.
+/// The fault of a request: `POST /v1/revoke has a body`.
 fn wrong_in(call: &Call, request: &Value) -> Option<String> {
     let takes_body = match call.operation.as_str() {
         SESSION | RESULT | TOKEN => true,

@@ -61,7 +61,7 @@ fn text(report: &StormReport) -> String {
         let _ = writeln!(text, "{number:>7}  {what}");
     }
     if report.violations.is_empty() {
-        text += "\nNobody was signed in as somebody else, nobody was locked out, and nothing was read or sent twice.\n";
+        text += "\nNo user was signed in as another, none was locked out, and nothing was read or sent twice.\n";
     }
     for violation in &report.violations {
         let _ = writeln!(

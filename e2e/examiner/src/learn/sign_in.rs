@@ -26,7 +26,7 @@ pub(super) struct FoundWay {
     pub(super) project: String,
 }
 
-/// What the controls do.
+/// The effects of the controls.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) ways: Vec<FoundWay>,

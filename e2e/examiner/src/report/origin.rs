@@ -1,4 +1,5 @@
-//! What a reader has to know to trust a report: what judged, when, and what was examined.
+//! The origin of a report, by which a reader trusts it: the kit that judged, the time, and the
+//! app that was examined.
 
 use agent::source_tree::digest;
 

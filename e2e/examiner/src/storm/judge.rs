@@ -38,7 +38,7 @@ impl Storm<'_> {
     }
 }
 
-/// What the calls of one login say twice. A pending result may be asked for again, but nothing
+/// The value that the calls of one login send twice, in words. A pending result may be asked for again, but nothing
 /// whose answer was lost, and no code, ever.
 fn said_twice(calls: &[Call]) -> Option<&'static str> {
     let of = |operation: &'static str| calls.iter().filter(move |it| it.operation == operation);

@@ -33,7 +33,7 @@ impl Storm<'_> {
             let way = random.pick(&self.app.ways);
             let trial = Trial::new(self.testbed, self.app, way.flow);
             let mut user = self.next_user(&trial, &mut used);
-            // Whatever is out of order may stop a step. What everybody sees is judged.
+            // Whatever is out of order may stop a step. The pages that users see are judged.
             let stopped = self.sign_in(&mut user, way, &mut random).await.is_err();
             self.count(if stopped {
                 "logins interrupted"
@@ -106,7 +106,7 @@ impl Storm<'_> {
         }
     }
 
-    /// Whether the app shows this person; nobody but those who used the browser may be shown.
+    /// Whether the app shows this person; only those who used the browser may be shown.
     async fn look(&self, user: &mut User<'_>, used_by: &[Person]) -> Outcome<bool> {
         let page = user.whoami().await?;
         let is_foreign = {
@@ -116,7 +116,7 @@ impl Storm<'_> {
         };
         if is_foreign {
             self.report(
-                format!("{} shows a user somebody else's profile", page.url.path()),
+                format!("{} shows a user another user's profile", page.url.path()),
                 user.trial.transcript.lines(),
             );
         }

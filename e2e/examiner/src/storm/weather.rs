@@ -1,4 +1,4 @@
-//! What happens in a storm beside the people: faults between the app and the broker, jumps of the
+//! The disturbances of a storm: faults between the app and the broker, jumps of the
 //! clock, restarts of brokers and of the app. The log of the stack is read meanwhile: it forgets.
 
 use std::time::Duration;

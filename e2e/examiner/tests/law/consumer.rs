@@ -46,7 +46,7 @@ struct Recipe {
     run: &'static str,
 }
 
-/// What a consumer in Java needs beside its classes.
+/// The library of a consumer in Java.
 macro_rules! sqlite_jdbc {
     () => {
         "/usr/share/java/sqlite-jdbc.jar"

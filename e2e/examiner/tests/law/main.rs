@@ -136,7 +136,7 @@ async fn the_demo_passes_every_check() {
     a_good_consumer_passes(Consumer::Rust).await;
 }
 
-/// What a storm of a few seconds finds.
+/// The findings of a storm of a few seconds.
 async fn found_in_storm(copy: &Copy) -> Vec<String> {
     let weather = StormPlan {
         length: Duration::from_secs(4),

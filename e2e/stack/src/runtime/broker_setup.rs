@@ -25,7 +25,7 @@ use crate::settings::StackStartError;
 pub(crate) const UPSTREAM_CLIENT_ID: &str = "federated-sign-in-kit";
 pub(crate) const UPSTREAM_CLIENT_SECRET: &str = "mock-upstream-secret";
 
-/// What a broker leaves to the next one, after a restart. The stack reads the store as well.
+/// The state that a restarted broker takes over. The stack reads the store as well.
 #[derive(Clone)]
 pub(crate) struct BrokerState {
     pub(crate) store: Store,
