@@ -229,10 +229,17 @@ fn shown(word: &str) -> String {
         let lower = name.to_lowercase();
         match SECRET_NAMES.iter().any(|part| lower.contains(part)) {
             true => format!("{name}={}{end}", mask(value)),
+            false if is_setting(name) => format!("{name}={}{end}", scrub(value)),
             false => scrub(piece),
         }
     });
     pieces.collect()
+}
+
+/// Whether the name is one of the environment, which may be long: `SHOP_SESSIONS_DATABASE`.
+fn is_setting(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.contains('_') && name.chars().all(is_part)
 }
 
 /// A word for a shell.
@@ -320,6 +327,7 @@ mod tests {
             "python",
             "app.py",
             "PORT=5000 python  app.py",
+            "SHOP_SESSIONS_DATABASE_2={folder}/sessions.sqlite",
             "/srv/shop/app.py",
         ] {
             assert_eq!(shown(word), word);
