@@ -79,47 +79,39 @@ impl ExaminationPlan {
 
     /// The flags of `examine` that repeat this plan, without the checks and the command.
     pub(crate) fn flags(&self) -> Vec<String> {
-        let mut flags = Vec::new();
-        let mut add = |flag: &str, value: &str| flags.extend([flag.to_owned(), value.to_owned()]);
-        if self.command.is_empty() && self.control != DEFAULT_CONTROL {
-            add("--control", &self.control);
-        }
-        for callback in &self.callbacks {
-            add("--callback", callback);
-        }
-        if let Some(path) = &self.hints.whoami {
-            add("--whoami", path);
-        }
-        for (provider, step) in &self.hints.sign_in {
-            add("--sign-in", &format!("{provider}={}", step.setting()));
-        }
-        if let Some(step) = &self.hints.sign_out {
-            add("--sign-out", &step.setting());
-        }
-        for (name, value) in self.share.iter().flat_map(|it| &it.env) {
-            add("--share", &format!("{name}={value}"));
-        }
-        let stores = self.share.iter().map(|it| it.command.join(" "));
-        for command in stores.filter(|it| !it.is_empty()) {
-            add("--share-command", &command);
-        }
-        for log in &self.log {
-            add("--log", &log.display().to_string());
-        }
-        if self.catalogue != catalogue::newest_version() {
-            add("--catalogue", &self.catalogue);
-        }
-        if let Some(flow) = self.flow {
-            add("--flow", flow.as_str());
-        }
-        if let Some(host) = self.start.host_str().filter(|_| !is_loopback(&self.start)) {
-            add("--i-may-attack", host);
-        }
-        match &self.chromium {
-            ChromiumSettings::At(driver) => add("--webdriver", driver.as_str()),
-            ChromiumSettings::Off => flags.push("--no-chromium".to_owned()),
-            ChromiumSettings::Hidden | ChromiumSettings::Shown => {}
-        }
-        flags
+        let (hints, share) = (&self.hints, self.share.iter());
+        let control = self.command.is_empty().then_some(&self.control);
+        let sign_in = hints.sign_in.iter();
+        let sign_in = sign_in.map(|(provider, step)| format!("{provider}={}", step.setting()));
+        let settings = share.clone().flat_map(|it| &it.env);
+        let stores = share.map(|it| it.command.join(" "));
+        let host = self.start.host_str().filter(|_| !is_loopback(&self.start));
+        let pinned = Some(&self.catalogue).filter(|it| *it != catalogue::newest_version());
+        [
+            given("--control", control.filter(|it| *it != DEFAULT_CONTROL)),
+            given("--callback", &self.callbacks),
+            given("--whoami", &hints.whoami),
+            given("--sign-in", sign_in),
+            given("--sign-out", hints.sign_out.as_ref().map(Step::setting)),
+            given("--share", settings.map(|(name, it)| format!("{name}={it}"))),
+            given("--share-command", stores.filter(|it| !it.is_empty())),
+            given("--log", self.log.iter().map(|it| it.display())),
+            given("--catalogue", pinned),
+            given("--flow", self.flow.map(Flow::as_str)),
+            given("--i-may-attack", host),
+            match &self.chromium {
+                ChromiumSettings::At(driver) => given("--webdriver", [driver]),
+                ChromiumSettings::Off => vec!["--no-chromium".to_owned()],
+                ChromiumSettings::Hidden | ChromiumSettings::Shown => Vec::new(),
+            },
+        ]
+        .concat()
     }
+}
+
+/// The flag before each of its values.
+fn given(flag: &str, values: impl IntoIterator<Item = impl ToString>) -> Vec<String> {
+    let values = values.into_iter();
+    let words = values.flat_map(|value| [flag.to_owned(), value.to_string()]);
+    words.collect()
 }
