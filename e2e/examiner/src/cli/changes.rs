@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const MAX_SETTLING: Duration = Duration::from_secs(3);
 
 /// Each file, relative to the folder, with the time of its last change and its length.
-type Files = BTreeMap<PathBuf, (SystemTime, u64)>;
+type Files = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 /// Watches a folder.
 pub(super) struct Changes {
@@ -45,7 +45,7 @@ impl Changes {
     /// during the round before, too: such a file is the app's own, like a database.
     pub(super) async fn next(&mut self) -> BTreeSet<PathBuf> {
         let meanwhile = self.until_quiet().await;
-        let mut changed = fresh(&meanwhile, &self.busy);
+        let mut changed = &meanwhile - &self.busy;
         self.busy = meanwhile;
         while changed.is_empty() {
             pause(LOOK).await;
@@ -70,61 +70,40 @@ impl Changes {
 
     /// The files that differ from the last look, or are gone.
     fn look(&mut self) -> BTreeSet<PathBuf> {
-        let now = self.files_now();
-        let before = std::mem::replace(&mut self.files, now);
+        let files = self.tree.files().into_iter();
+        let now = files.map(|(path, about)| (path, (about.modified().ok(), about.len())));
+        let before = std::mem::replace(&mut self.files, now.collect());
         let all = before.keys().chain(self.files.keys());
         let changed = all.filter(|it| before.get(*it) != self.files.get(*it));
         changed.cloned().collect()
     }
-
-    fn files_now(&self) -> Files {
-        let files = self.tree.files().into_iter();
-        let known = files.map(|(path, data)| {
-            let time = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            (path, (time, data.len()))
-        });
-        known.collect()
-    }
-}
-
-/// The files that changed during this round and not during the one before.
-fn fresh(meanwhile: &BTreeSet<PathBuf>, before: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-    meanwhile.difference(before).cloned().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn write(folder: &tempfile::TempDir, file: &str, text: &str) {
-        let path = folder.path().join(file);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn names(files: &BTreeSet<PathBuf>) -> Vec<&str> {
-        files.iter().filter_map(|it| it.to_str()).collect()
-    }
-
-    #[test]
-    fn a_file_that_changes_in_every_round_is_the_app_s_own() {
+    #[tokio::test]
+    async fn a_saved_file_begins_a_round_and_one_that_changes_in_every_round_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("app.py", "text");
         let files =
             |names: &[&str]| -> BTreeSet<PathBuf> { names.iter().map(Into::into).collect() };
-        let (busy, both) = (files(&["app.db"]), files(&["app.db", "app.py"]));
-        assert_eq!(names(&fresh(&both, &busy)), ["app.py"]);
-        assert_eq!(names(&fresh(&busy, &files(&[]))), ["app.db"]);
-    }
-
-    #[tokio::test]
-    async fn a_saved_file_begins_a_round_and_so_does_one_in_a_new_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        write(&folder, "app.py", "text");
         let mut changes = Changes::below(folder.path(), &[]);
-        write(&folder, "app.py", "longer text");
-        assert_eq!(names(&changes.next().await), ["app.py"]);
-        write(&folder, "views/deep/page.html", "text");
-        assert_eq!(names(&changes.next().await), ["views/deep/page.html"]);
+        write("app.py", "longer text");
+        assert_eq!(changes.next().await, files(&["app.py"]));
+        write("app.db", "text");
+        write("views/deep/page.html", "text");
+        let both = files(&["app.db", "views/deep/page.html"]);
+        assert_eq!(changes.next().await, both);
+        // What changes in every round is the app's own.
+        write("app.db", "longer text");
         std::fs::remove_file(folder.path().join("app.py")).unwrap();
-        assert_eq!(names(&changes.next().await), ["app.py"]);
+        assert_eq!(changes.next().await, files(&["app.py"]));
     }
 }
