@@ -4,7 +4,6 @@ mod changes;
 mod init;
 mod run;
 mod settings;
-mod storm;
 mod watch;
 
 use std::io::{self, Write as _};
@@ -12,8 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-pub use init::InitSettings;
-pub use settings::Settings;
+use init::InitSettings;
+use settings::Settings;
 
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
@@ -67,11 +66,12 @@ Examples:
 impl Cli {
     /// Examines the app, or writes `examine.toml`; an error is one line on standard error.
     pub async fn run(self) -> ExitCode {
-        let done = match &self.command {
-            Some(Command::Init(settings)) => init::run(settings).await,
-            None if self.settings.storm.is_some() => storm::run(&self.settings).await,
-            None if self.settings.watch => watch::run(&self.settings).await,
-            None => run::run(&self.settings).await,
+        let settings = &self.settings;
+        let done = match (&self.command, settings.storm) {
+            (Some(Command::Init(settings)), _) => init::run(settings).await,
+            (None, Some(seconds)) => run::run_storm(settings, seconds).await,
+            (None, None) if settings.watch => watch::run(settings).await,
+            (None, None) => run::run(settings).await,
         };
         done.unwrap_or_else(|error| {
             let _ = writeln!(io::stderr(), "{}", run::error_text(&error));

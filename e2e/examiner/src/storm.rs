@@ -20,6 +20,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::random::Random;
+use askama::Template;
 use futures_util::future::join_all;
 use serde::Serialize;
 
@@ -45,7 +46,8 @@ pub struct StormPlan {
 }
 
 /// The findings of a storm.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Default, Serialize, Template)]
+#[template(path = "storm.txt")]
 pub struct StormReport {
     /// The seed, which repeats the plan.
     pub seed: u64,
@@ -60,7 +62,7 @@ pub struct StormReport {
 }
 
 /// Something that must not happen.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Violation {
     /// The observation, in one sentence.
     pub says: String,
@@ -99,25 +101,27 @@ struct Storm<'a> {
     testbed: &'a Testbed,
     app: &'a App,
     plan: StormPlan,
-    instances: usize,
     watch: Stopwatch,
     /// Every person who has ever signed in.
     people: Mutex<Vec<Person>>,
-    counts: Mutex<BTreeMap<&'static str, usize>>,
-    violations: Mutex<Vec<Violation>>,
+    report: Mutex<StormReport>,
 }
 
 impl<'a> Storm<'a> {
     fn new(testbed: &'a Testbed, app: &'a App, plan: StormPlan, instances: usize) -> Self {
+        let report = StormReport {
+            seed: plan.seed,
+            seconds: plan.length.as_secs(),
+            instances,
+            ..StormReport::default()
+        };
         Self {
             testbed,
             app,
             plan,
-            instances,
             watch: Stopwatch::start(),
             people: Mutex::default(),
-            counts: Mutex::default(),
-            violations: Mutex::default(),
+            report: report.into(),
         }
     }
 
@@ -129,21 +133,12 @@ impl<'a> Storm<'a> {
         let mut log = log?;
         self.testbed.control.disarm().await?;
         // In the calm after it every browser can sign in again.
-        join_all(
-            browsers
-                .into_iter()
-                .map(|browser| self.sign_in_again(browser)),
-        )
-        .await;
+        let calm = browsers.into_iter().map(|it| self.sign_in_again(it));
+        join_all(calm).await;
         log.catch_up(self.testbed).await?;
-        self.judge(&log).await?;
-        Ok(StormReport {
-            seed: self.plan.seed,
-            instances: self.instances,
-            seconds: self.plan.length.as_secs(),
-            counts: lock(&self.counts).clone(),
-            violations: lock(&self.violations).clone(),
-        })
+        self.judge(log).await?;
+        let report = self.report.into_inner();
+        Ok(report.unwrap_or_else(PoisonError::into_inner))
     }
 
     fn is_over(&self) -> bool {
@@ -151,12 +146,12 @@ impl<'a> Storm<'a> {
     }
 
     fn count(&self, what: &'static str) {
-        *lock(&self.counts).entry(what).or_default() += 1;
+        *lock(&self.report).counts.entry(what).or_default() += 1;
     }
 
     fn report(&self, says: impl Into<String>, evidence: Vec<TranscriptLine>) {
         let says = stack::mask::scrub(&says.into());
-        let mut violations = lock(&self.violations);
+        let violations = &mut lock(&self.report).violations;
         match violations.iter_mut().find(|it| it.says == says) {
             Some(known) => known.times += 1,
             None => violations.push(Violation {

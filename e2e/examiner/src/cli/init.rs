@@ -1,17 +1,20 @@
 //! `examine init`: looks at the app, signs in, and writes what it found.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agent::url::path_and_query;
+use askama::Template;
 use clap::Args;
 
-use super::run::{INTERRUPTED, Interruption};
-use super::settings::{AppSettings, ConfigFile, FILE_NAME};
-use crate::app::{App, Step};
+use super::run::{INTERRUPTED, Interruption, print};
+use super::settings::{AppSettings, FILE_NAME};
+use crate::app::App;
+use crate::catalogue::newest_version;
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
@@ -19,7 +22,7 @@ use crate::report::program;
 
 /// The app that `examine init` looks at.
 #[derive(Debug, Args)]
-pub struct InitSettings {
+pub(super) struct InitSettings {
     #[command(flatten)]
     app: AppSettings,
 
@@ -37,91 +40,57 @@ pub(super) async fn run(settings: &InitSettings) -> Result<ExitCode, String> {
             path.display()
         ));
     }
-    let plan = settings.app.plan(ConfigFile::default())?;
+    let plan = settings.app.plan(AppSettings::default())?;
     let interruption = Interruption::listen();
     let found = examination::preflight(&plan, interruption.wait()).await?;
     let Some((app, found)) = found else {
         return Ok(INTERRUPTED.into());
     };
-    let text = config(&plan, &app);
-    write_new(path, &text)?;
-    let _ = write!(std::io::stdout(), "{}", summary(&found, path));
+    let file = WrittenFile {
+        plan: &plan,
+        app: &app,
+    };
+    let text = file.render().map_err(|error| error.to_string())?;
+    let created = File::create_new(path);
+    let written = created.and_then(|mut created| created.write_all(text.as_bytes()));
+    written.map_err(|error| format!("--output {}: {error}", path.display()))?;
+    print(&summary(&found, path))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_new(path: &Path, text: &str) -> Result<(), String> {
-    let file = std::fs::File::create_new(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| format!("--output {}: {error}", path.display()))
+/// `examine.toml`.
+#[derive(Template)]
+#[template(path = "examine.toml", escape = "none")]
+struct WrittenFile<'a> {
+    plan: &'a ExaminationPlan,
+    app: &'a App,
 }
 
-fn config(plan: &ExaminationPlan, app: &App) -> String {
-    let origin = crate::browser::origin(&plan.start);
-    let callbacks = app.ways.iter();
-    let callbacks = callbacks.map(|way| format!("{origin}{}", way.callback));
-    let callbacks: BTreeSet<_> = callbacks.collect();
-    let mut text = String::from("# The app for `examine`; every key but start may be left out.\n");
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "start    = {}", quoted(plan.start.as_str()));
-    if !plan.command.is_empty() {
-        let _ = writeln!(text, "command  = {}", list(&plan.command));
+impl WrittenFile<'_> {
+    fn callbacks(&self) -> BTreeSet<String> {
+        let origin = crate::browser::origin(&self.plan.start);
+        let ways = self.app.ways.iter();
+        ways.map(|way| format!("{origin}{}", way.callback))
+            .collect()
     }
-    let _ = writeln!(text, "callback = {}", list(&callbacks));
-    if app.whoami != path_and_query(&plan.start) {
-        let _ = writeln!(text, "whoami   = {}", quoted(&app.whoami));
-    }
-    for (provider, step) in &plan.hints.sign_in {
-        let _ = writeln!(text, "sign_in.{provider} = {}", quoted(&step.setting()));
-    }
-    if let Some(step) = &plan.hints.sign_out {
-        let _ = writeln!(text, "sign_out = {}", quoted(&step.setting()));
-    }
-    let _ = match &plan.share {
-        Some(share) => writeln!(text, "share.command = {}", list(&share.command)),
-        None => writeln!(text, "{SHARE_HINT}"),
-    };
-    for (name, value) in plan.share.iter().flat_map(|share| &share.env) {
-        let _ = writeln!(text, "share.env.{name} = {}", quoted(value));
-    }
-    if !plan.log.is_empty() {
-        let logs: Vec<_> = plan.log.iter().map(|it| it.display().to_string()).collect();
-        let _ = writeln!(text, "log      = {}", list(&logs));
-    }
-    let found = app.sign_out.as_ref().map(Step::describe);
-    if let Some(step) = found {
-        let _ = writeln!(text, "# Sign-out is {step}.");
-    }
-    for way in &app.ways {
-        let steps: Vec<_> = way.steps.iter().map(Step::describe).collect();
-        let _ = writeln!(
-            text,
-            "# The {} flow by {} starts by {}.",
-            way.flow.as_str(),
-            way.provider,
-            steps.join(", then ")
-        );
-    }
-    text
 }
-
-const SHARE_HINT: &str = "# How two instances share their sessions, for example:\n\
-    # share.env.SESSIONS_DB = \"{folder}/sessions.sqlite\"";
 
 fn summary(found: &[PreflightStep], path: &Path) -> String {
-    let mut text = String::new();
-    for step in found {
-        let _ = writeln!(text, "{:<10} {}", step.step, step.says);
-    }
-    let (path, program) = (path.display(), program());
-    let _ = writeln!(text, "\nWrote {path}. Now run `{program}`.");
-    text
+    let steps = found.iter();
+    let steps = steps.map(|it| format!("{:<10} {}\n", it.step, it.says));
+    let (steps, path, program) = (steps.collect::<String>(), path.display(), program());
+    format!("{steps}\nWrote {path}. Now run `{program}`.\n")
 }
 
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+/// A text as TOML has it.
+fn quoted(text: impl AsRef<str>) -> String {
+    serde_json::Value::from(text.as_ref()).to_string()
 }
 
-fn list<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
-    let items: Vec<_> = items.into_iter().map(|it| quoted(it)).collect();
+fn list(items: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
+    let items = items.into_iter();
+    let items: Vec<_> = items
+        .map(|it| quoted(it.as_ref().to_string_lossy()))
+        .collect();
     format!("[{}]", items.join(", "))
 }

@@ -1,19 +1,24 @@
-//! One examination on the command line: its progress, its reports, its exit status, and its
-//! end by an interruption.
+//! One examination, or one storm, on the command line: its progress, its reports, its exit
+//! status, and its end by an interruption.
 
-use std::future::pending;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{ExitCode, exit};
+use std::sync::Arc;
 use std::time::Duration;
 
+use agent::random::any_seed;
+use askama::Template as _;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::SetOnce;
 
 use super::settings::Settings;
 use crate::examination::examine_until;
 use crate::report::{OlderReport, printable};
+use crate::storm::{StormPlan, storm};
 use crate::time::pause;
 use crate::{ExaminationPlan, Progress, Report};
 
@@ -44,15 +49,42 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     Ok(status_of(&report))
 }
 
+/// Lets the app go through a storm.
+pub(super) async fn run_storm(settings: &Settings, seconds: u64) -> Result<ExitCode, String> {
+    let plan = settings.plan()?;
+    let weather = StormPlan {
+        length: Duration::from_secs(seconds),
+        seed: settings.seed.unwrap_or_else(any_seed),
+    };
+    let (bar, seed) = (progress_bar(), weather.seed);
+    say(&bar, format!("a storm of {seconds} s with the seed {seed}"));
+    let report = storm(&plan, weather, Interruption::listen().wait()).await;
+    bar.finish_and_clear();
+    let Some(report) = report? else {
+        return Ok(INTERRUPTED.into());
+    };
+    print(&if settings.json {
+        let target = plan.start.as_str();
+        let report = json!({ "schema": 1, "target": target, "storm": report });
+        format!("{report:#}\n")
+    } else {
+        report.render().map_err(|error| error.to_string())?
+    })?;
+    Ok(match report.violations.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
 /// Examines the app, and shows the progress. There is no report after an interruption.
 pub(super) async fn examine_shown(
     plan: &ExaminationPlan,
     interruption: &Interruption,
 ) -> Result<Option<Report>, String> {
-    let mut shown = ShownProgress::new();
-    let mut progress = |step: Progress<'_>| shown.step(&step);
+    let bar = progress_bar();
+    let mut progress = |step: Progress<'_>| show(&bar, &step);
     let report = examine_until(plan, &mut progress, interruption.wait()).await;
-    shown.end();
+    bar.finish_and_clear();
     report
 }
 
@@ -87,12 +119,12 @@ pub(super) fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static st
 fn check_files(settings: &Settings) -> Result<(), String> {
     for (flag, path, _) in files_of(settings) {
         let is_new = !path.exists();
-        let mut options = std::fs::OpenOptions::new();
-        let opened = options.create(true).append(true).open(path);
-        opened.map_err(|error| cannot_write(flag, path, &error))?;
-        if is_new {
-            std::fs::remove_file(path).map_err(|error| cannot_write(flag, path, &error))?;
-        }
+        let opened = File::options().create(true).append(true).open(path);
+        let checked = opened.and_then(|_| match is_new {
+            true => fs::remove_file(path),
+            false => Ok(()),
+        });
+        checked.map_err(|error| cannot_write(flag, path, &error))?;
     }
     Ok(())
 }
@@ -100,7 +132,7 @@ fn check_files(settings: &Settings) -> Result<(), String> {
 /// Writes the reports that go into files.
 pub(super) fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
     for (flag, path, format) in files_of(settings) {
-        let written = std::fs::write(path, format(report));
+        let written = fs::write(path, format(report));
         written.map_err(|error| cannot_write(flag, path, &error))?;
     }
     Ok(())
@@ -125,45 +157,35 @@ pub(super) fn error_text(error: &str) -> String {
 }
 
 /// The progress: a bar on a terminal, else a line for each check.
-pub(super) struct ShownProgress {
-    bar: ProgressBar,
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}  {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
-impl ShownProgress {
-    pub(super) fn new() -> Self {
-        let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}  {elapsed}") {
-            bar.set_style(style);
+fn show(bar: &ProgressBar, step: &Progress<'_>) {
+    let text = match step {
+        Progress::Preflight => "looking at the app and signing in".to_owned(),
+        Progress::Checks(number) => {
+            bar.set_length(u64::try_from(*number).unwrap_or_default());
+            format!("{number} checks")
         }
-        bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar }
-    }
-
-    fn step(&mut self, step: &Progress<'_>) {
-        match step {
-            Progress::Preflight => self.say("looking at the app and signing in".to_owned()),
-            Progress::Checks(number) => {
-                self.bar
-                    .set_length(u64::try_from(*number).unwrap_or_default());
-                self.say(format!("{number} checks"));
-            }
-            Progress::Done(result) => {
-                self.bar.inc(1);
-                self.say(format!("{} {}", result.verdict.label(), result.check.id));
-            }
+        Progress::Done(result) => {
+            bar.inc(1);
+            format!("{} {}", result.verdict.label(), result.check.id)
         }
-    }
+    };
+    say(bar, text);
+}
 
-    pub(super) fn say(&self, text: String) {
-        if self.bar.is_hidden() {
-            let _ = writeln!(io::stderr(), "{text}");
-        } else {
-            self.bar.set_message(text);
-        }
-    }
-
-    pub(super) fn end(&self) {
-        self.bar.finish_and_clear();
+fn say(bar: &ProgressBar, text: String) {
+    if bar.is_hidden() {
+        let _ = writeln!(io::stderr(), "{text}");
+    } else {
+        bar.set_message(text);
     }
 }
 
@@ -175,50 +197,33 @@ const CLEAN_UP: Duration = Duration::from_secs(5);
 /// a process group of its own, so that neither reaches it: the examination ends it, and leaves
 /// the stack as it was found.
 #[derive(Debug)]
-pub(super) struct Interruption(watch::Receiver<bool>);
+pub(super) struct Interruption(Arc<SetOnce<()>>);
 
 impl Interruption {
     pub(super) fn listen() -> Self {
-        let (sender, receiver) = watch::channel(false);
+        let interruption = Arc::new(SetOnce::new());
+        let listener = interruption.clone();
         tokio::spawn(async move {
-            next_signal().await;
-            let _ = sender.send(true);
-            pause(CLEAN_UP).await;
-            exit(INTERRUPTED.into());
+            if next_signal().await.is_ok() {
+                let _ = listener.set(());
+                pause(CLEAN_UP).await;
+                exit(INTERRUPTED.into());
+            }
         });
-        Self(receiver)
+        Self(interruption)
     }
 
     /// Waits for an interruption; returns at once after one.
     pub(super) async fn wait(&self) {
-        let mut receiver = self.0.clone();
-        if receiver.wait_for(|has_come| *has_come).await.is_err() {
-            pending::<()>().await;
-        }
+        self.0.wait().await;
     }
 }
 
-async fn next_signal() {
-    let Ok(mut ended) = signal(SignalKind::terminate()) else {
-        return pending().await;
-    };
+async fn next_signal() -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
-        Ok(()) = tokio::signal::ctrl_c() => {}
-        Some(()) = ended.recv() => {}
-        else => pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_words_of_a_command_do_not_steer_the_terminal() {
-        let text = error_text("the command ended. Its last words: \u{1b}[2Jboom\nmend it");
-        assert_eq!(
-            text,
-            "examine: the command ended. Its last words: \u{fffd}[2Jboom\nmend it"
-        );
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
     }
 }

@@ -1,11 +1,10 @@
 //! The flags, joined with `examine.toml` into a plan. A flag wins over the file.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use url::Url;
 
 use crate::app::{Flow, Step};
@@ -17,7 +16,7 @@ use crate::share::Share;
 
 /// The examination.
 #[derive(Debug, Args)]
-pub struct Settings {
+pub(super) struct Settings {
     #[command(flatten)]
     app: AppSettings,
 
@@ -25,23 +24,14 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// A check that is known to fail; repeat for more
-    #[arg(long, value_name = "ID")]
-    expect: Vec<String>,
-
     /// Run only this check; repeat for more
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
 
-    /// Grade by this version of the catalogue, like 2026-11: checks that came later are reported
-    /// and do not count [default: the newest]
-    #[arg(long, value_name = "VERSION")]
-    catalogue: Option<String>,
-
     /// The number of copies of the app that are examined at once, if it was started here
     /// [default: 3, or 12 of an app that answers slowly]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
-    jobs: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    jobs: Option<u8>,
 
     /// Leave out Chromium, and with it the checks that need a real browser
     #[arg(long, conflicts_with_all = ["webdriver", "show"])]
@@ -102,42 +92,34 @@ impl Settings {
     ///
     /// One sentence that names the flag or the key.
     pub(super) fn plan(&self) -> Result<ExaminationPlan, String> {
-        let file = ConfigFile::read(self.config.as_deref())?;
-        let expect = or(&self.expect, file.expect.clone());
-        known_ids("expect", &expect)?;
+        let file = AppSettings::of_file(self.config.as_deref())?;
         known_ids("--only", &self.only)?;
-        let catalogue = self.catalogue.clone().or(file.catalogue.clone());
         Ok(ExaminationPlan {
             only: self.only.clone(),
-            expect,
-            catalogue: catalogue_version(catalogue)?,
-            jobs: if self.show {
-                Some(1)
-            } else {
-                self.jobs.and_then(|it| it.try_into().ok())
+            jobs: match self.show {
+                true => Some(1),
+                false => self.jobs.map(usize::from),
             },
-            chromium: self.chromium(has_display())?,
+            chromium: self.chromium()?,
             ..self.app.plan(file)?
         })
     }
 
-    fn chromium(&self, has_display: bool) -> Result<ChromiumSettings, String> {
-        if self.no_chromium {
-            return Ok(ChromiumSettings::Off);
-        }
-        if let Some(url) = &self.webdriver {
-            let parsed = Url::parse(url).ok().filter(|url| url.scheme() == "http");
-            return parsed.map(ChromiumSettings::At).ok_or_else(|| {
-                format!("--webdriver {url}: expected an address like http://127.0.0.1:9515")
-            });
-        }
-        match (self.show, has_display) {
-            (true, false) => Err(
+    fn chromium(&self) -> Result<ChromiumSettings, String> {
+        match &self.webdriver {
+            _ if self.no_chromium => Ok(ChromiumSettings::Off),
+            Some(text) => {
+                let url = Url::parse(text).ok().filter(|url| url.scheme() == "http");
+                url.map(ChromiumSettings::At).ok_or_else(|| {
+                    format!("--webdriver {text}: expected an address like http://127.0.0.1:9515")
+                })
+            }
+            None if !self.show => Ok(ChromiumSettings::Hidden),
+            None if has_display() => Ok(ChromiumSettings::Shown),
+            None => Err(
                 "--show needs a display, and DISPLAY and WAYLAND_DISPLAY are empty: leave the flag out, or run this where windows are shown"
                     .to_owned(),
             ),
-            (true, true) => Ok(ChromiumSettings::Shown),
-            (false, _) => Ok(ChromiumSettings::Hidden),
         }
     }
 }
@@ -152,19 +134,7 @@ fn has_display() -> bool {
     cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// A version of the catalogue; the newest if none is named.
-fn catalogue_version(named: Option<String>) -> Result<String, String> {
-    let known = catalogue::versions();
-    match named {
-        None => Ok(catalogue::newest_version().to_owned()),
-        Some(version) if known.contains(&version.as_str()) => Ok(version),
-        Some(version) => Err(format!(
-            "catalogue {version}: there is no such version; there are {}",
-            known.join(", ")
-        )),
-    }
-}
-
+/// Refuses an id that no check has; `place` begins the sentence.
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
     let Some(id) = ids.iter().find(|id| catalogue::check(id).is_none()) else {
         return Ok(());
@@ -182,8 +152,10 @@ fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
     })
 }
 
-/// The app, and the way to sign in and out of it.
-#[derive(Debug, Args)]
+/// The app, and the way to sign in and out of it. A flag is a key of `examine.toml` as well, unless
+/// serde skips it.
+#[derive(Debug, Default, Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct AppSettings {
     /// The page on which a visitor chooses to sign in, like http://localhost:5000/
     #[arg(value_name = "START")]
@@ -194,9 +166,9 @@ pub(super) struct AppSettings {
     command: Vec<String>,
 
     /// The control address of the stack that a running app uses
-    /// [default: http://127.0.0.1:8010]
-    #[arg(long, value_name = "URL")]
-    control: Option<String>,
+    #[arg(long, value_name = "URL", default_value = DEFAULT_CONTROL)]
+    #[serde(skip)]
+    control: String,
 
     /// Register this callback before the app starts; repeat for more
     #[arg(long, value_name = "URL")]
@@ -208,11 +180,16 @@ pub(super) struct AppSettings {
 
     /// The step that starts a login: google=css:#google, or google=POST /login/google
     #[arg(long, value_name = "PROVIDER=STEP")]
+    #[serde(deserialize_with = "pairs")]
     sign_in: Vec<String>,
 
     /// The step that signs out: css:SELECTOR, or POST /logout
     #[arg(long, value_name = "STEP")]
     sign_out: Option<String>,
+
+    /// In the file alone: what `--share` and `--share-command` say.
+    #[arg(skip)]
+    share: Option<Share>,
 
     /// A log file of the app, to be searched for secrets; repeat for more
     #[arg(long, value_name = "FILE")]
@@ -220,49 +197,82 @@ pub(super) struct AppSettings {
 
     /// A setting by which instances of the app share their sessions, like
     /// SESSIONS_DB={folder}/sessions.sqlite; repeat for more
-    #[arg(long, value_name = "NAME=VALUE")]
-    share: Vec<String>,
+    #[arg(long = "share", value_name = "NAME=VALUE")]
+    #[serde(skip)]
+    share_env: Vec<String>,
 
     /// The command of the store that they share, like "redis-server --port {port}"
     #[arg(long, value_name = "COMMAND")]
+    #[serde(skip)]
     share_command: Option<String>,
+
+    /// A check that is known to fail; repeat for more
+    #[arg(long, value_name = "ID")]
+    expect: Vec<String>,
+
+    /// Grade by this version of the catalogue, like 2026-11: checks that came later are reported
+    /// and do not count [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    catalogue: Option<String>,
 
     /// Examine this flow alone
     #[arg(long, value_enum)]
+    #[serde(skip)]
     flow: Option<Flow>,
 
     /// Examine an app on this other host, which serves /.well-known/examine-permission
     #[arg(long, value_name = "HOST")]
+    #[serde(skip)]
     i_may_attack: Option<String>,
+}
+
+/// The table `{ google = "css:#google" }` as flags have it: `google=css:#google`.
+fn pairs<'de, D: Deserializer<'de>>(table: D) -> Result<Vec<String>, D::Error> {
+    let table = BTreeMap::<String, String>::deserialize(table)?.into_iter();
+    Ok(table
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect())
 }
 
 impl AppSettings {
     /// The plan for this app, joined with its file. A flag wins over the file.
-    pub(super) fn plan(&self, file: ConfigFile) -> Result<ExaminationPlan, String> {
+    pub(super) fn plan(&self, file: Self) -> Result<ExaminationPlan, String> {
         let start = self.start.clone().or(file.start).ok_or(
             "which app? Give its start page, like `examine http://localhost:5000/`, or start in examine.toml",
         )?;
-        let sign_out = self.sign_out.clone().or(file.sign_out);
-        Ok(ExaminationPlan {
-            control: control_address(self.control.as_deref())?,
+        let sign_out = self.sign_out.as_ref().or(file.sign_out.as_ref());
+        let sign_out = sign_out.map(|step| Step::parse("sign_out", step));
+        let mut plan = ExaminationPlan {
+            control: control_address(&self.control)?,
             command: or(&self.command, file.command),
             callbacks: or(&self.callback, file.callback),
             share: self.share(file.share)?,
             log: or(&self.log, file.log),
             flow: self.flow,
+            expect: or(&self.expect, file.expect),
             hints: Hints {
                 whoami: self.whoami.clone().or(file.whoami),
-                sign_in: self.sign_in(&file.sign_in)?,
-                sign_out: sign_out
-                    .map(|step| Step::parse("sign_out", &step))
-                    .transpose()?,
+                sign_in: sign_in(file.sign_in.iter().chain(&self.sign_in))?,
+                sign_out: sign_out.transpose()?,
             },
             ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
-        })
+        };
+        known_ids("expect", &plan.expect)?;
+        if let Some(version) = self.catalogue.clone().or(file.catalogue) {
+            let known = catalogue::versions();
+            if !known.contains(&version.as_str()) {
+                let known = known.join(", ");
+                return Err(format!(
+                    "catalogue {version}: there is no such version; there are {known}"
+                ));
+            }
+            plan.catalogue = version;
+        }
+        Ok(plan)
     }
 
     fn share(&self, mut share: Option<Share>) -> Result<Option<Share>, String> {
-        for flag in &self.share {
+        for flag in &self.share_env {
             let (name, value) = flag.split_once('=').ok_or_else(|| {
                 format!("--share {flag}: expected NAME=VALUE, like SESSIONS_DB={{folder}}/sessions.sqlite")
             })?;
@@ -276,25 +286,37 @@ impl AppSettings {
         Ok(share)
     }
 
-    fn sign_in(&self, file: &BTreeMap<String, String>) -> Result<Vec<(String, Step)>, String> {
-        let mut sign_in: Vec<(String, Step)> = Vec::new();
-        let mut add = |place: &str, provider: &str, step: &str| -> Result<(), String> {
-            let found = (provider_name(place, provider)?, Step::parse(place, step)?);
-            sign_in.retain(|(known, _)| known != provider);
-            sign_in.push(found);
-            Ok(())
-        };
-        for (provider, step) in file {
-            add("sign_in", provider, step)?;
+    /// Reads the file that was named, or `examine.toml` if there is one.
+    fn of_file(named: Option<&Path>) -> Result<Self, String> {
+        let path = named.unwrap_or(Path::new(FILE_NAME));
+        if named.is_none() && matches!(path.try_exists(), Ok(false)) {
+            return Ok(Self::default());
         }
-        for flag in &self.sign_in {
-            let (provider, step) = flag.split_once('=').ok_or_else(|| {
-                format!("--sign-in {flag}: expected PROVIDER=STEP, like google=css:#google")
-            })?;
-            add("--sign-in", provider, step)?;
-        }
-        Ok(sign_in)
+        let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
+        // The error's own text spreads over several lines.
+        let settings = read.and_then(|text| {
+            toml::from_str(&text).map_err(|error: toml::de::Error| error.message().to_owned())
+        });
+        settings.map_err(|error| format!("{}: {error}", path.display()))
     }
+}
+
+/// The steps `PROVIDER=STEP`; of several by one provider the last.
+fn sign_in<'a>(settings: impl Iterator<Item = &'a String>) -> Result<Vec<(String, Step)>, String> {
+    let mut steps: Vec<(String, Step)> = Vec::new();
+    for setting in settings {
+        let (provider, step) = setting.split_once('=').ok_or_else(|| {
+            format!("--sign-in {setting}: expected PROVIDER=STEP, like google=css:#google")
+        })?;
+        if !["google", "github"].contains(&provider) {
+            return Err(format!(
+                "sign_in: the providers are google and github, not {provider}"
+            ));
+        }
+        steps.retain(|(known, _)| known != provider);
+        steps.push((provider.to_owned(), Step::parse("sign_in", step)?));
+    }
+    Ok(steps)
 }
 
 /// The flags, or the file's list where there is none.
@@ -327,10 +349,7 @@ fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
 }
 
 /// The control address. Only a stack on this machine is moved and disturbed.
-fn control_address(flag: Option<&str>) -> Result<String, String> {
-    let Some(text) = flag else {
-        return Ok(DEFAULT_CONTROL.to_owned());
-    };
+fn control_address(text: &str) -> Result<String, String> {
     match Url::parse(text) {
         Ok(url) if is_loopback(&url) => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(format!(
@@ -340,97 +359,27 @@ fn control_address(flag: Option<&str>) -> Result<String, String> {
     }
 }
 
-fn provider_name(place: &str, name: &str) -> Result<String, String> {
-    match name {
-        "google" | "github" => Ok(name.to_owned()),
-        _ => Err(format!(
-            "{place}: the providers are google and github, not {name}"
-        )),
-    }
-}
-
 /// The file that is read if it is there.
 pub(super) const FILE_NAME: &str = "examine.toml";
 
-/// The keys of `examine.toml`; each has a flag.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ConfigFile {
-    start: Option<String>,
-    #[serde(default)]
-    command: Vec<String>,
-    #[serde(default)]
-    callback: Vec<String>,
-    whoami: Option<String>,
-    #[serde(default)]
-    sign_in: BTreeMap<String, String>,
-    sign_out: Option<String>,
-    share: Option<Share>,
-    #[serde(default)]
-    log: Vec<PathBuf>,
-    #[serde(default)]
-    expect: Vec<String>,
-    catalogue: Option<String>,
-}
-
-impl ConfigFile {
-    /// Reads the file that was named, or `examine.toml` if there is one.
-    fn read(named: Option<&Path>) -> Result<Self, String> {
-        let path = named.unwrap_or(Path::new(FILE_NAME));
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
-            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                Ok(Self::default())
-            }
-            Err(error) => Err(format!("{}: {error}", path.display())),
-        }
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        // The error's own text spreads over several lines.
-        toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::Parser as _;
 
     use super::*;
-
-    #[derive(Parser)]
-    struct Flags {
-        #[command(flatten)]
-        settings: Settings,
-    }
-
-    #[track_caller]
-    fn chromium(flags: &[&str], has_display: bool) -> Result<ChromiumSettings, String> {
-        let words = ["examine"].iter().chain(flags);
-        let flags = Flags::try_parse_from(words).unwrap();
-        flags.settings.chromium(has_display)
-    }
+    use crate::cli::Cli;
 
     #[test]
     fn chromium_is_hidden_unless_a_flag_says_otherwise() {
-        let at = |url| ChromiumSettings::At(Url::parse(url).unwrap());
+        let driver = "http://127.0.0.1:9515";
+        let at_driver = ChromiumSettings::At(Url::parse(driver).unwrap());
         for (flags, expected) in [
-            (&[][..], ChromiumSettings::Hidden),
-            (&["--show"], ChromiumSettings::Shown),
-            (&["--no-chromium"], ChromiumSettings::Off),
-            (
-                &["--webdriver", "http://127.0.0.1:9515"],
-                at("http://127.0.0.1:9515"),
-            ),
+            (&["examine"][..], ChromiumSettings::Hidden),
+            (&["examine", "--no-chromium"], ChromiumSettings::Off),
+            (&["examine", "--webdriver", driver], at_driver),
         ] {
-            assert_eq!(chromium(flags, true), Ok(expected), "{flags:?}");
+            let cli = Cli::try_parse_from(flags).unwrap();
+            assert_eq!(cli.settings.chromium(), Ok(expected));
         }
-    }
-
-    #[test]
-    fn a_visible_browser_needs_a_display() {
-        assert_eq!(chromium(&[], false), Ok(ChromiumSettings::Hidden));
-        let error = chromium(&["--show"], false).unwrap_err();
-        assert!(error.starts_with("--show needs a display"), "{error}");
     }
 }

@@ -1,18 +1,20 @@
 //! A person in a storm, who signs in and out; and a stranger, who sees their callback.
 
+use agent::browser::CookieJar;
 use agent::random::Random;
+use url::Url;
 
 use super::{Storm, lock};
 use crate::app::SignInWay;
-use crate::browser::{Browser, Visit};
 use crate::trial::Trial;
 use crate::user::{Person, User};
 use crate::verdict::Outcome;
 
 /// A browser with those who have used it.
+#[derive(Default)]
 pub(super) struct UsedBrowser {
     name: String,
-    browser: Option<Browser>,
+    jar: CookieJar,
     people: Vec<Person>,
 }
 
@@ -22,12 +24,11 @@ impl Storm<'_> {
     pub(super) async fn live(&self, number: u64, mut random: Random) -> UsedBrowser {
         let mut used = UsedBrowser {
             name: format!("browser {number}"),
-            browser: None,
-            people: Vec::new(),
+            ..UsedBrowser::default()
         };
         while !self.is_over() {
             if random.one_in(3) {
-                used.browser = None;
+                used.jar = CookieJar::default();
                 used.people.clear();
             }
             let way = random.pick(&self.app.ways);
@@ -35,10 +36,9 @@ impl Storm<'_> {
             let mut user = self.next_user(&trial, &mut used);
             // Whatever is out of order may stop a step. The pages that users see are judged.
             let stopped = self.sign_in(&mut user, way, &mut random).await.is_err();
-            self.count(if stopped {
-                "logins interrupted"
-            } else {
-                "logins ended"
+            self.count(match stopped {
+                true => "logins interrupted",
+                false => "logins ended",
             });
             let looked = self.look(&mut user, &used.people).await;
             if looked.is_ok_and(|is_in| is_in) {
@@ -47,7 +47,7 @@ impl Storm<'_> {
                     let _ = self.sign_out(&mut user).await;
                 }
             }
-            used.browser = Some(user.browser);
+            used.jar = user.browser.jar;
         }
         used
     }
@@ -55,9 +55,7 @@ impl Storm<'_> {
     /// A new person, in this browser.
     fn next_user<'t>(&self, trial: &'t Trial<'t>, used: &mut UsedBrowser) -> User<'t> {
         let mut user = trial.user(&used.name, "Ada");
-        if let Some(before) = &used.browser {
-            user.browser.jar = before.jar.clone();
-        }
+        user.browser.jar = used.jar.clone();
         used.people.push(user.person.clone());
         lock(&self.people).push(user.person.clone());
         user
@@ -68,57 +66,41 @@ impl Storm<'_> {
         let begun = user.trial.begin_by(&mut user.browser, way).await?;
         let page = user.trial.to_provider(&mut user.browser, begun).await?;
         let callback = user.choose(&page).await?;
-        let stranger = self.replay(user, Visit::typed(&callback.url));
-        match random.below(4) {
+        let stranger = self.replay(user.trial, user.person.clone(), callback.url.clone());
+        let page = match random.below(4) {
             0 => {
                 stranger.await;
-                user.visit(callback).await?;
+                user.visit(callback).await
             }
-            1 => {
-                let mut own = user.clone();
-                tokio::join!(stranger, own.visit(callback)).1?;
-                user.browser = own.browser;
-            }
+            1 => tokio::join!(stranger, user.visit(callback)).1,
             2 => {
-                let mut own = user.clone();
-                own.visit(callback).await?;
+                let page = user.visit(callback).await;
                 stranger.await;
-                user.browser = own.browser;
+                page
             }
-            _ => {
-                drop(stranger);
-                user.visit(callback).await?;
-            }
-        }
-        Ok(())
+            _ => user.visit(callback).await,
+        };
+        page.map(drop)
     }
 
-    /// A stranger asks for a callback that is not theirs.
-    async fn replay(&self, owner: &User<'_>, callback: Visit) {
-        let trial = owner.trial;
-        let mut stranger = trial.user_as("a stranger's browser", owner.person.clone());
+    /// A stranger asks for the callback of `owner`.
+    async fn replay(&self, trial: &Trial<'_>, owner: Person, callback: Url) {
+        let mut stranger = trial.user_as("a stranger's browser", owner);
         self.count("callbacks replayed by strangers");
-        if stranger.visit(callback).await.is_ok() && stranger.is_signed_in().await == Ok(true) {
-            self.report(
-                "a stranger asked for a user's callback, and is signed in as that user",
-                trial.transcript.lines(),
-            );
+        let answer = stranger.open(&callback).await;
+        if answer.is_ok() && stranger.is_signed_in().await == Ok(true) {
+            let says = "a stranger asked for a user's callback, and is signed in as that user";
+            self.report(says, trial.transcript.lines());
         }
     }
 
     /// Whether the app shows this person; only those who used the browser may be shown.
     async fn look(&self, user: &mut User<'_>, used_by: &[Person]) -> Outcome<bool> {
         let page = user.whoami().await?;
-        let is_foreign = {
-            let people = lock(&self.people);
-            let mut others = people.iter().filter(|it| !used_by.contains(it));
-            others.any(|it| it.is_shown_in(&page.body))
-        };
-        if is_foreign {
-            self.report(
-                format!("{} shows a user another user's profile", page.url.path()),
-                user.trial.transcript.lines(),
-            );
+        let is_foreign = |it: &Person| !used_by.contains(it) && it.is_shown_in(&page.body);
+        if lock(&self.people).iter().any(is_foreign) {
+            let says = format!("{} shows a user another user's profile", page.url.path());
+            self.report(says, user.trial.transcript.lines());
         }
         Ok(user.person.is_shown_in(&page.body))
     }
@@ -147,18 +129,15 @@ impl Storm<'_> {
             let trial = Trial::new(self.testbed, self.app, flow);
             let mut user = self.next_user(&trial, &mut used);
             if let Err(stop) = user.sign_in().await {
-                self.report(
-                    format!(
-                        "after the storm a browser cannot sign in by the {} flow: {}",
-                        flow.as_str(),
-                        stop.actual
-                    ),
-                    trial.transcript.lines(),
+                let (flow, actual) = (flow.as_str(), stop.actual);
+                let says = format!(
+                    "after the storm a browser cannot sign in by the {flow} flow: {actual}"
                 );
+                self.report(says, trial.transcript.lines());
             }
             // The next one finds a sign-in on the start page.
             let _ = self.sign_out(&mut user).await;
-            used.browser = Some(user.browser);
+            used.jar = user.browser.jar;
         }
     }
 }

@@ -9,7 +9,6 @@ use serde_json::json;
 use super::Storm;
 use crate::app::Flow;
 use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
-use crate::calls::{self, Call};
 use crate::control::Event;
 use crate::testbed::Testbed;
 use crate::time::pause;
@@ -37,7 +36,7 @@ const FAULTS: [&str; 6] = [
 /// The events of a storm, all of them.
 pub(super) struct StormLog {
     last: u64,
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
 }
 
 impl StormLog {
@@ -45,12 +44,6 @@ impl StormLog {
         self.events.extend(testbed.control.events(self.last).await?);
         self.last = self.events.last().map_or(self.last, |event| event.seq);
         Ok(())
-    }
-
-    /// The calls of the app's backend.
-    pub(super) fn calls(&self) -> Vec<Call> {
-        let calls = calls::from_events(self.events.clone()).into_iter();
-        calls.filter(calls::is_by_app).collect()
     }
 }
 
@@ -64,41 +57,44 @@ impl Storm<'_> {
         while !self.is_over() {
             self.change(&mut random).await?;
             log.catch_up(self.testbed).await?;
-            pause(milliseconds(random.below(MAX_PAUSE_MS))).await;
+            let length = random.below(MAX_PAUSE_MS) as u64;
+            pause(Duration::from_millis(length)).await;
         }
         Ok(log)
     }
 
     async fn change(&self, random: &mut Random) -> Outcome {
-        match random.below(40) {
+        let control = &self.testbed.control;
+        let what = match random.below(40) {
             0 => {
-                self.testbed.control.restart_broker().await?;
-                self.count("broker restarts");
+                control.restart_broker().await?;
+                "broker restarts"
             }
-            1 if self.instances > 1 => {
-                self.replace(random.below(self.instances)).await?;
-                self.count("instances replaced");
+            1 if self.testbed.balanced().is_ok() => {
+                self.replace(random.below(2)).await?;
+                "instances replaced"
             }
             2..4 => {
                 let seconds = random.below(MAX_JUMP_SECONDS);
-                self.testbed.control.advance(seconds as u64).await?;
-                self.count("jumps of the clock");
+                control.advance(seconds as u64).await?;
+                "jumps of the clock"
             }
             _ => {
-                let flows = self.app.flows();
-                let operation = match random.pick(&flows) {
-                    Flow::Clean => *random.pick(&[SESSION, RESULT]),
-                    Flow::Legacy => *random.pick(&[TOKEN, PROFILE]),
+                let operations = match random.pick(&self.app.flows()) {
+                    Flow::Clean => [SESSION, RESULT],
+                    Flow::Legacy => [TOKEN, PROFILE],
                 };
+                let operation = *random.pick(&operations);
                 let fault = *random.pick(&FAULTS);
                 let more = match fault {
                     "delay" => json!({ "delay_ms": random.below(MAX_DELAY_MS) }),
                     _ => json!({}),
                 };
                 self.testbed.arm(operation, fault, &more).await?;
-                self.count("faults");
+                "faults"
             }
-        }
+        };
+        self.count(what);
         Ok(())
     }
 
@@ -111,8 +107,4 @@ impl Storm<'_> {
         balancer.give_to(&[0, 1]);
         restarted
     }
-}
-
-fn milliseconds(number: usize) -> Duration {
-    Duration::from_millis(number as u64)
 }
