@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -24,66 +24,35 @@ fn bad_input_is_refused_in_one_sentence_with_the_way_out() {
         .case("tests/command_line/*.trycmd");
 }
 
-/// Makes the runs, four at a time, and checks each.
-fn check_all<T: Sync>(rows: &[(Examine, T)], check: impl Fn(&Run, &T) + Sync) {
-    for some in rows.chunks(4) {
-        thread::scope(|scope| {
-            for (examine, expected) in some {
-                scope.spawn(|| check(&examine.run(), expected));
-            }
-        });
-    }
-}
-
-/// Odd apps with the flags of their runs, and the parts of the sentence.
+/// What `examine` is given by a shell, and the parts of its sentence.
 const TROUBLE: &str = r#"
-answers-200 | / has no link and no form to press: give the page on which a visitor chooses to sign in
-answers-500 | answers with status 500
-dead-button | 2 links and buttons were pressed | give the app that address as SIGNIN_BASE_URL
-scripted --no-chromium | sign_in = { google = "POST /login/google" }
-nested | the page / nests elements more than 512 deep
-own-login | asks for a password of the app's own
-plain --sign-in google=css:#google | sign_in.google: css:#google finds nothing on /
-plain --whoami /nowhere | whoami /nowhere does not show
+$START -- $ODD answers-200 | / has no link and no form to press: give the page on which a visitor chooses to sign in
+$START -- $ODD answers-500 | answers with status 500
+$START -- $ODD dead-button | 2 links and buttons were pressed | give the app that address as SIGNIN_BASE_URL
+$START --no-chromium -- $ODD scripted | sign_in = { google = "POST /login/google" }
+$START -- $ODD nested | the page / nests elements more than 512 deep
+$START -- $ODD own-login | asks for a password of the app's own
+$START --sign-in google=css:#google -- $ODD plain | sign_in.google: css:#google finds nothing on /
+$START --whoami /nowhere -- $ODD plain | whoami /nowhere does not show
+$START -- env SIGNIN_CLIENT_SECRET=wrong $ODD plain | the app sends a wrong client_secret for the project prj_
+$START -- env SIGNIN_CLIENT_ID=unknown $ODD plain | the broker has no project unknown
+$START -- sh -c 'printf "\033[2Jno such module" >&2; exit 3' | the command ended before it listened (exit status: 3) | [2Jno such module
+$TAKEN -- true | another program listens on port
 "#;
 
 #[test]
 fn an_app_that_cannot_be_examined_is_named_before_any_verdict() {
-    let plain = |setting: &str| Examine::shell(&format!("{setting} exec {}", odd_app("plain")));
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let at_taken = format!("http://localhost:{}/", taken.local_addr().unwrap().port());
-    let mut rows = vec![
-        (
-            plain("SIGNIN_CLIENT_SECRET=wrong"),
-            "the app sends a wrong client_secret for the project prj_",
-        ),
-        (
-            plain("SIGNIN_CLIENT_ID=unknown"),
-            "the broker has no project unknown",
-        ),
-        (
-            Examine::shell("echo no such module >&2; exit 3"),
-            "the command ended before it listened (exit status: 3) | no such module",
-        ),
-        (
-            Examine::nothing().flags(&[&at_taken, "--", "true"]),
-            "another program listens on port",
-        ),
-    ];
-    rows.extend(TROUBLE.trim().lines().map(|line| {
-        let (app, words) = line.split_once(" | ").unwrap();
-        let mut flags = app.split(' ');
-        let app = Examine::odd(flags.next().unwrap());
-        (app.flags(&flags.collect::<Vec<_>>()), words)
-    }));
-    check_all(&rows, |run, words| {
-        words.split(" | ").for_each(|words| run.is_trouble(words));
+    let folder = TempDir::new().unwrap();
+    at_once(TROUBLE, |line| {
+        let (words, sentence) = line.split_once(" | ").unwrap();
+        let run = examine(folder.path(), words);
+        sentence.split(" | ").for_each(|it| is_trouble(&run, it));
         assert!(!run.stderr.contains("wrong\u{201D}"), "{}", run.stderr);
     });
 }
 
-/// The request of the script of the app whose page needs one.
-const BY_SCRIPT: [&str; 4] = ["--sign-in", "github=POST /api/login", "--whoami", "/api/me"];
+/// The flags for the app whose page needs a script.
+const BY_SCRIPT: &str = "--sign-in 'github=POST /api/login' --whoami /api/me";
 
 /// Odd apps with a verdict each, and what the report says of the app.
 const LEARNT: &str = "
@@ -109,21 +78,19 @@ dying | callback-head | NOT TESTABLE | first: The app ended in callback-head (ex
 
 #[test]
 fn an_odd_app_is_examined_as_far_as_it_can_be() {
-    let rows = LEARNT.trim().lines().map(|line| {
+    let folder = TempDir::new().unwrap();
+    at_once(LEARNT, |line| {
         let parts: Vec<_> = line.split('|').map(str::trim).collect();
         let [kind, id, verdict, words] = parts[..] else {
             panic!("{line}");
         };
-        let app = match kind {
-            "scripted" => Examine::odd(kind)
-                .flags(&BY_SCRIPT)
-                .flags(&["--no-chromium"]),
-            _ => Examine::odd(kind),
+        let flags = match kind {
+            "scripted" => format!("--no-chromium {BY_SCRIPT}"),
+            _ => String::new(),
         };
-        (app.only(id), (id, verdict, words))
-    });
-    check_all(&rows.collect::<Vec<_>>(), |run, (id, verdict, words)| {
-        run.has_verdict(id, verdict);
+        let words_given = format!("$START --only {id} {flags} -- $ODD {kind}");
+        let run = examine(folder.path(), &words_given);
+        has_verdict(&run, id, verdict);
         let text: Vec<_> = run.stdout.split_whitespace().collect();
         assert!(text.join(" ").contains(words), "{words}: {}", run.stdout);
     });
@@ -131,152 +98,68 @@ fn an_odd_app_is_examined_as_far_as_it_can_be() {
 
 #[test]
 fn init_writes_what_it_found_and_examine_reads_it() {
-    let init = Examine::odd("plain").init();
-    let run = init.run();
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let written = init.read("examine.toml");
+    let plain = "-- $ODD plain".to_owned();
     let callback = "callback = [\"http://localhost:";
-    assert!(written.contains(callback), "{written}");
-    let again = init.run();
-    again.is_trouble("examine.toml exists already");
-    let examined = init.examine_by_file("callback-replay").run();
-    examined.has_verdict("callback-replay", "PASS");
-}
-
-#[test]
-fn init_takes_the_steps_of_a_page_with_scripts() {
-    let init = Examine::odd("scripted").flags(&BY_SCRIPT).init();
-    let run = init.run();
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let written = init.read("examine.toml");
-    for line in [
-        "sign_in.github = \"POST /api/login\"",
-        "whoami   = \"/api/me\"",
-    ] {
-        assert!(written.contains(line), "{written}");
+    let scripted = format!("{BY_SCRIPT} -- $ODD scripted");
+    let steps = "whoami   = \"/api/me\"\nsign_in.github = \"POST /api/login\"\n";
+    for (app, found) in [(plain, callback), (scripted, steps)] {
+        let folder = TempDir::new().unwrap();
+        let init = || examine(folder.path(), &format!("init $START {app}"));
+        let run = init();
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let written = fs::read_to_string(folder.path().join("examine.toml")).unwrap();
+        assert!(written.contains(found), "{written}");
+        is_trouble(&init(), "examine.toml exists already");
+        let run = examine(folder.path(), "--no-chromium --only callback-replay");
+        has_verdict(&run, "callback-replay", "PASS");
     }
 }
 
-/// A run to come.
-#[derive(Clone)]
-struct Examine {
-    folder: Arc<TempDir>,
-    arguments: Vec<String>,
-    /// The command of the app, after `--`.
-    command: Vec<String>,
-}
-
-/// The status of a run, and its output.
-struct Run {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-/// The command of an odd app, for a shell.
-fn odd_app(kind: &str) -> String {
-    format!("python3 {} {kind}", odd_script().display())
-}
-
-fn odd_script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/odd/app.py")
-}
-
-impl Examine {
-    /// Without any argument.
-    fn nothing() -> Self {
-        Self {
-            folder: Arc::new(TempDir::new().unwrap()),
-            arguments: Vec::new(),
-            command: Vec::new(),
-        }
-    }
-
-    /// An odd app on a free port.
-    fn odd(kind: &str) -> Self {
-        let script = odd_script().display().to_string();
-        Self::command(["python3".to_owned(), script, kind.to_owned()].to_vec())
-    }
-
-    /// An app that a shell starts, on a free port.
-    fn shell(line: &str) -> Self {
-        Self::command(["sh", "-c", line].map(str::to_owned).to_vec())
-    }
-
-    fn command(command: Vec<String>) -> Self {
-        let start = format!("http://localhost:{}/", free_port());
-        Self {
-            arguments: vec![start],
-            command,
-            ..Self::nothing()
-        }
-    }
-
-    fn flags(mut self, flags: &[&str]) -> Self {
-        let flags = flags.iter().map(|&flag| flag.to_owned());
-        self.arguments.extend(flags);
-        self
-    }
-
-    /// One check alone.
-    fn only(self, id: &str) -> Self {
-        self.flags(&["--only", id])
-    }
-
-    /// `examine init` for the same app.
-    fn init(mut self) -> Self {
-        self.arguments.insert(0, "init".to_owned());
-        self
-    }
-
-    /// `examine` in the folder of an `examine init`, by the file that it wrote.
-    fn examine_by_file(&self, id: &str) -> Self {
-        let here = Self {
-            folder: self.folder.clone(),
-            ..Self::nothing()
-        };
-        here.only(id)
-    }
-
-    fn read(&self, file: &str) -> String {
-        fs::read_to_string(self.folder.path().join(file)).unwrap()
-    }
-
-    fn run(&self) -> Run {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_examine"));
-        command
-            .current_dir(self.folder.path())
-            .args(&self.arguments);
-        if !self.command.is_empty() {
-            command.arg("--").args(&self.command);
-        }
-        let Completed {
-            code: status,
-            stdout,
-            stderr,
-        } = output_within(command, LIMIT).unwrap();
-        Run {
-            status,
-            stdout,
-            stderr,
-        }
+/// Makes a run of each line of a table, four at a time.
+fn at_once(table: &str, run: impl Fn(&str) + Sync) {
+    let lines: Vec<_> = table.trim().lines().collect();
+    for some in lines.chunks(4) {
+        thread::scope(|scope| {
+            for line in some {
+                scope.spawn(|| run(line));
+            }
+        });
     }
 }
 
-impl Run {
-    /// Asserts one sentence on standard error that contains `text`, and no report.
-    fn is_trouble(&self, text: &str) {
-        assert_eq!(self.status, Some(2), "{}{}", self.stdout, self.stderr);
-        assert_eq!(self.stdout, "", "there is no report");
-        let last = self.stderr.lines().last().unwrap_or_default();
-        assert!(last.starts_with("examine: "), "{last}");
-        assert!(last.contains(text), "{text:?} is not in {last}");
-    }
+/// Lets a shell run `examine` in a folder. In its words, `$ODD` is the program of the odd apps,
+/// `$START` a start page at a free port, and `$TAKEN` one at a port that is taken.
+fn examine(folder: &Path, words: &str) -> Completed {
+    let odd = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/odd/app.py");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = |port| format!("http://localhost:{port}/");
+    let mut shell = Command::new("sh");
+    shell
+        .current_dir(folder)
+        .args(["-c", &format!("exec $EXAMINE {words}")])
+        .env("EXAMINE", env!("CARGO_BIN_EXE_examine"))
+        .env("ODD", format!("python3 {}", odd.display()))
+        .env("START", at(free_port()))
+        .env("TAKEN", at(taken.local_addr().unwrap().port()));
+    output_within(shell, LIMIT).unwrap()
+}
 
-    /// Asserts the verdict of a check in the text report.
-    fn has_verdict(&self, id: &str, verdict: &str) {
-        let is_line = |line: &&str| line.starts_with(verdict) && line.contains(id);
-        let is_there = self.stdout.lines().any(|line| is_line(&line));
-        assert!(is_there, "{id}: {}{}", self.stdout, self.stderr);
-    }
+/// Asserts one sentence on standard error that contains `text` and does not steer the terminal,
+/// and no report.
+#[track_caller]
+fn is_trouble(run: &Completed, text: &str) {
+    assert_eq!(run.code, Some(2), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout, "", "there is no report");
+    let last = run.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("examine: "), "{last}");
+    assert!(last.contains(text), "{text:?} is not in {last}");
+    assert!(!last.contains('\u{1b}'), "{last:?}");
+}
+
+/// Asserts the verdict of a check in the text report.
+#[track_caller]
+fn has_verdict(run: &Completed, id: &str, verdict: &str) {
+    let is_line = |line: &str| line.starts_with(verdict) && line.contains(id);
+    let is_there = run.stdout.lines().any(is_line);
+    assert!(is_there, "{id}: {}{}", run.stdout, run.stderr);
 }
