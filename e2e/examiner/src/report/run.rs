@@ -1,7 +1,7 @@
 //! The sequence diagram of a run: a lifeline for each party, an arrow for each exchange, with the
 //! request above it and the answer below.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stack::sequence_diagram::{DiagramArrow, Frame, SequenceDiagram};
 
@@ -28,23 +28,24 @@ const MAX_BROWSERS: usize = 4;
 pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
     let transcript = &in_lanes(transcript);
     let parties = parties(transcript);
-    let lane_count = i32::try_from(parties.len()).unwrap_or(i32::MAX);
-    let width = (lane_count * LANE_WIDTH + 10).max(MIN_WIDTH);
-    let spacing = width / lane_count.max(1);
-    let x_of = |name: &str| {
-        let lanes = parties.iter().take_while(|its| **its != name);
-        lanes.fold(spacing / 2, |x, _| x + spacing)
-    };
+    let count = i32::try_from(parties.len()).unwrap_or(i32::MAX);
+    let width = (count * LANE_WIDTH + 10).max(MIN_WIDTH);
+    let spacing = width / count.max(1);
+    let middles = (0..count).map(|lane| spacing / 2 + lane * spacing);
     let mut diagram = SequenceDiagram::new(title.to_owned(), width);
-    for &name in &parties {
-        diagram.lifeline(x_of(name), HEAD_WIDTH, name, None);
+    let mut lanes = BTreeMap::new();
+    for (name, x) in parties.into_iter().zip(middles) {
+        diagram.lifeline(x, HEAD_WIDTH, name, None);
+        lanes.insert(name, x);
     }
-    let rows = rows(transcript);
+    // The same exchange several times in turn is one, with their number.
+    let rows: Vec<_> = transcript.chunk_by(is_same).collect();
     let left_out = rows.len().saturating_sub(MAX_ARROWS);
     let middle = FIRST_ARROWS..FIRST_ARROWS + left_out;
     let mut skipped = 0;
-    for (index, (line, times)) in rows.into_iter().enumerate() {
-        if middle.contains(&index) && !line.is_wrong {
+    for (index, exchanges) in rows.into_iter().enumerate() {
+        let wrong = exchanges.iter().find(|line| line.is_wrong);
+        if middle.contains(&index) && wrong.is_none() {
             skipped += 1;
             continue;
         }
@@ -52,10 +53,11 @@ pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
             diagram.divider("pause", format!("{skipped} more exchanges"));
             skipped = 0;
         }
-        let (label, detail) = texts(line, times);
+        let line = wrong.unwrap_or(&exchanges[0]);
+        let (label, detail) = texts(line, exchanges.len());
         diagram.arrow(DiagramArrow {
-            from: x_of(&line.from),
-            to: x_of(&line.to),
+            from: lanes[&*line.from],
+            to: lanes[&*line.to],
             style: style(line),
             label,
             detail,
@@ -65,10 +67,14 @@ pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
     diagram.draw(&Frame::Figure)
 }
 
+fn is_same(one: &TranscriptLine, other: &TranscriptLine) -> bool {
+    (&one.from, &one.to, &one.what) == (&other.from, &other.to, &other.what)
+}
+
 /// The exchanges, those of many browsers in shared lanes, with the number of the browser.
 fn in_lanes(transcript: &[TranscriptLine]) -> Vec<TranscriptLine> {
     let mut lines = transcript.to_vec();
-    let names = lines.iter().map(|line| line.from.clone());
+    let names = transcript.iter().map(|line| &line.from);
     let browsers: BTreeSet<_> = names.filter(|name| name.contains("browser")).collect();
     if browsers.len() > MAX_BROWSERS {
         for line in &mut lines {
@@ -103,27 +109,6 @@ fn parties(transcript: &[TranscriptLine]) -> Vec<&str> {
     parties
 }
 
-/// The exchanges; the same one several times in turn is one, with their number.
-fn rows(transcript: &[TranscriptLine]) -> Vec<(&TranscriptLine, usize)> {
-    let mut rows: Vec<(&TranscriptLine, usize)> = Vec::new();
-    for line in transcript {
-        match rows.last_mut() {
-            Some((last, times)) if is_same(last, line) => {
-                *times += 1;
-                if line.is_wrong {
-                    *last = line;
-                }
-            }
-            _ => rows.push((line, 1)),
-        }
-    }
-    rows
-}
-
-fn is_same(one: &TranscriptLine, other: &TranscriptLine) -> bool {
-    (&one.from, &one.to, &one.what) == (&other.from, &other.to, &other.what)
-}
-
 /// The texts above and below the arrow of an exchange.
 fn texts(line: &TranscriptLine, times: usize) -> (String, Option<String>) {
     let (asked, answer) = match line.what.split_once(" \u{2192} ") {
@@ -143,16 +128,15 @@ fn texts(line: &TranscriptLine, times: usize) -> (String, Option<String>) {
 fn label(text: &str) -> String {
     // A mask stays on one line.
     let text = text.replace("[masked ", "[masked\u{a0}");
-    match text.split_once('?') {
-        Some((start, query)) if text.chars().count() > LONG_LABEL => {
-            let names = query
-                .split('&')
-                .map(|it| it.split('=').next().unwrap_or(it));
-            let names: Vec<_> = names.take(SHOWN_PARAMETERS).collect();
-            format!("{start}?{}&\u{2026}", names.join("&"))
-        }
-        _ => text,
-    }
+    let Some((start, query)) = text
+        .split_once('?')
+        .filter(|_| text.chars().count() > LONG_LABEL)
+    else {
+        return text;
+    };
+    let parameters = query.split('&').take(SHOWN_PARAMETERS);
+    let names: Vec<_> = parameters.filter_map(|it| it.split('=').next()).collect();
+    format!("{start}?{}&\u{2026}", names.join("&"))
 }
 
 fn style(line: &TranscriptLine) -> &'static str {
@@ -167,76 +151,29 @@ fn style(line: &TranscriptLine) -> &'static str {
 mod tests {
     use super::*;
 
-    fn line(from: &str, to: &str, what: &str) -> TranscriptLine {
-        TranscriptLine::new(0, from, to, what)
-    }
-
+    /// Runs with everything that is not shown as it was recorded. Of each diagram a snapshot has
+    /// the texts with their places, and the arrows.
     #[test]
-    fn browsers_are_left_of_the_app_and_the_examiner_is_on_the_right() {
-        let transcript = [
-            line("examiner", "broker", "the next POST /v1/token meets: drop"),
-            line("browser A", "app", "GET /"),
-            line("browser A", "https://evil.example", "GET /"),
-            line("browser B", "github", "GET /"),
-            line("examiner", "clock", "600 s pass"),
+    fn a_diagram_has_browsers_on_the_left_and_never_loses_the_wrong_arrow() {
+        let long_query = format!("GET /?client_id=1&state=2&scope=3&{}", "x".repeat(80));
+        let parties = [
+            ("examiner", "broker", "the next POST /v1/token meets: drop"),
+            ("browser A", "https://evil.example", "GET /"),
+            ("browser B", "github", "GET /authorize, fault delay"),
+            ("examiner", "clock", "600 s pass"),
+            ("browser A", "app", &long_query),
         ];
-        let expected = [
-            "browser A",
-            "browser B",
-            "app",
-            "broker",
-            "github",
-            "https://evil.example",
-            "clock",
-            "examiner",
-        ];
-        assert_eq!(parties(&transcript), expected);
-    }
-
-    #[test]
-    fn many_browsers_of_one_name_share_a_lane_and_keep_their_numbers() {
-        let names: Vec<_> = (2..9)
-            .map(|number| format!("browser A ({number})"))
-            .collect();
-        let lines: Vec<_> = names
-            .iter()
-            .map(|it| line(it, "app", "GET / \u{2192} 200"))
-            .collect();
-        assert_eq!(parties(&in_lanes(&lines)), ["browser A", "app"]);
-        assert!(draw("many", &lines).contains("(8) GET /"));
-        assert_eq!(
-            parties(&in_lanes(&lines[..2])),
-            ["browser A (2)", "browser A (3)", "app"]
-        );
-    }
-
-    #[test]
-    fn a_long_run_loses_its_middle_but_never_the_wrong_arrow() {
-        let mut transcript: Vec<_> = (0..200)
-            .map(|number| line("browser A", "app", &format!("GET /{number} \u{2192} 200")))
-            .collect();
-        // The same exchange in turn is one arrow.
-        transcript.splice(0..1, vec![transcript[0].clone(); 20]);
-        transcript[119].is_wrong = true;
-        let svg = draw("long", &transcript);
-        assert_eq!(svg.matches("<polygon").count(), MAX_ARROWS + 1);
-        assert_eq!(svg.matches("step refused").count(), 1);
-        assert!(svg.contains("✗ GET /100"), "{svg}");
-        assert!(svg.contains("(× 20)"), "{svg}");
-        assert!(svg.contains("88 more exchanges") && svg.contains("75 more exchanges"));
-    }
-
-    #[test]
-    fn a_long_query_is_shortened_to_its_first_names() {
-        let short = "GET /callback?state=[masked\u{a0}abcdefgh]&code=[masked\u{a0}ijklmnop]";
-        assert_eq!(label(short), short);
-        let long = format!(
-            "GET /authorize?client_id=1&state=2&scope=3&{}",
-            "x".repeat(80)
-        );
-        assert_eq!(
-            label(&long),
-            "GET /authorize?client_id&state&scope&\u{2026}"
-        );
+        let parties = parties.map(|(from, to, what)| TranscriptLine::new(0, from, to, what));
+        let get = |from: &str, number: u32| {
+            TranscriptLine::new(0, from, "app", format!("GET /{number} \u{2192} 200"))
+        };
+        let many = (2..9).map(|number| get(&format!("browser A ({number})"), 1));
+        let mut long: Vec<_> = (0..150).map(|it| get("browser A", it / 3 * 3)).collect();
+        long[47].is_wrong = true;
+        let runs = [parties.to_vec(), many.collect(), long];
+        let drawn = runs.map(|run| draw("a run", &run)).concat();
+        let shown = drawn.lines();
+        let shown = shown.filter(|it| it.contains("<text") || it.contains("<line"));
+        insta::assert_snapshot!("diagrams", Vec::from_iter(shown).join("\n"));
     }
 }
