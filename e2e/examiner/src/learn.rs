@@ -20,7 +20,7 @@ use crate::plan::Hints;
 use crate::random;
 use crate::testbed::Testbed;
 use crate::time::Stopwatch;
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, printable};
 use sign_in::FoundWay;
 
 /// A step of the preflight that succeeded, as the report shows it.
@@ -45,6 +45,12 @@ pub(crate) struct Learnt {
 impl PreflightStep {
     /// The step of a finding about what was not tried.
     const UNTRIED: &str = "untried";
+
+    /// A finding, which may quote a text of the app: a link in it may carry a token.
+    pub(crate) fn new(step: &'static str, says: &str) -> Self {
+        let says = printable(&stack::mask::scrub(says));
+        Self { step, says }
+    }
 
     /// Whether something was not tried, so that the app gets no A+.
     pub fn is_untried(&self) -> bool {
@@ -106,10 +112,10 @@ struct Learning<'a> {
 }
 
 impl Learning<'_> {
-    /// Adds a finding. A link in it may carry a token.
+    /// Adds a finding.
     fn found(&mut self, step: &'static str, says: impl AsRef<str>) {
-        let says = stack::mask::scrub(says.as_ref());
-        self.preflight.push(PreflightStep { step, says });
+        let step = PreflightStep::new(step, says.as_ref());
+        self.preflight.push(step);
     }
 
     /// The start page, and the time that it took.

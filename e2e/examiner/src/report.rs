@@ -1,6 +1,5 @@
 //! The report: the grade, what to fix first, and every check with its evidence.
 
-mod badge;
 mod compare;
 mod fix;
 mod formats;
@@ -8,7 +7,6 @@ mod origin;
 mod run;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
 
 pub(crate) use fix::program;
 
@@ -34,8 +32,6 @@ pub struct Report {
     pub target: String,
     /// `clean`, `legacy` or `both`.
     pub flow: &'static str,
-    /// The grade.
-    pub grade: Grade,
     /// The judge, the time, and the app that was examined.
     pub origin: Origin,
     /// The difference from an older report, if there is one to compare with.
@@ -67,10 +63,9 @@ impl Report {
             [flow] => flow.as_str(),
             _ => "both",
         };
-        let mut report = Self {
+        Self {
             target: plan.start.to_string(),
             flow,
-            grade: Grade::APlus,
             origin,
             compared: None,
             preflight,
@@ -79,21 +74,7 @@ impl Report {
             good,
             command: plan.command.clone(),
             flags: plan.flags(),
-        };
-        report.grade = report.graded();
-        report.printable()
-    }
-
-    /// The grade of the checks that its catalogue has.
-    fn graded(&self) -> Grade {
-        let counted = self.results.iter().filter(|it| self.is_graded(it));
-        let counted: Vec<_> = counted.cloned().collect();
-        grade(&counted, &self.preflight)
-    }
-
-    /// Whether the catalogue by which it grades has the check.
-    pub fn is_graded(&self, result: &CheckResult) -> bool {
-        self.origin.counts(result.check)
+        }
     }
 
     /// The report beside an older one.
@@ -105,41 +86,50 @@ impl Report {
         }
     }
 
-    /// The report without what an app could steer a terminal by.
-    fn printable(mut self) -> Self {
-        for step in &mut self.preflight {
-            step.says = printable(&step.says);
-        }
-        for result in &mut self.results {
-            result.actual = printable(&result.actual);
-            printable_transcript(&mut result.evidence);
-        }
-        for (_, transcript) in &mut self.good {
-            printable_transcript(transcript);
-        }
-        self
-    }
-
     /// This report with the results of a newer one, which repeats some of its checks.
     #[must_use]
-    pub fn updated(self, mut newer: Self) -> Self {
-        for old in self.results {
-            if !newer.results.iter().any(|it| it.check.id == old.check.id) {
-                newer.results.push(old);
-            }
+    pub fn updated(self, newer: Self) -> Self {
+        let all = [&*newer.results, &*self.results].concat();
+        let latest = |check: &Check| all.iter().find(|it| it.check.id == check.id).cloned();
+        Self {
+            results: catalogue::checks().iter().filter_map(latest).collect(),
+            ..newer
         }
-        let order = catalogue::checks();
-        newer
-            .results
-            .sort_by_key(|it| order.iter().position(|check| check.id == it.check.id));
-        newer.grade = newer.graded();
-        newer
+    }
+
+    /// Whether the catalogue by which it grades has the check.
+    pub fn is_graded(&self, result: &CheckResult) -> bool {
+        self.origin.counts(result.check)
+    }
+
+    /// The checks that count for the grade.
+    fn graded(&self) -> impl Iterator<Item = &CheckResult> {
+        self.results.iter().filter(|it| self.is_graded(it))
+    }
+
+    /// Whether the preflight left something out.
+    fn has_untried(&self) -> bool {
+        self.preflight.iter().any(PreflightStep::is_untried)
+    }
+
+    /// The grade of the checks that ran and count; what was not tried makes A at best.
+    fn grade(&self) -> Option<Grade> {
+        let grade = Grade::of(self.graded())?;
+        Some(match self.has_untried() {
+            true => grade.min(Grade::A),
+            false => grade,
+        })
     }
 
     /// The grade; none of a part of the checks, unless that shows how bad the whole is.
     pub fn shown_grade(&self) -> Option<Grade> {
         let is_whole = self.results.len() == catalogue::checks().len();
-        (is_whole || !self.grade.is_good()).then_some(self.grade)
+        self.grade().filter(|it| is_whole || !it.is_good())
+    }
+
+    /// The grade as it is written, or `none`.
+    fn grade_or(&self, none: &'static str) -> &'static str {
+        self.shown_grade().map_or(none, Grade::as_str)
     }
 
     /// The title of the report: `Grade A`.
@@ -148,83 +138,107 @@ impl Report {
         grade.map_or("No grade".to_owned(), |it| format!("Grade {}", it.as_str()))
     }
 
-    /// The meaning of the grade, and the number of checks that it leaves out.
+    /// The meaning of the grade, and what it leaves out.
     pub fn meaning(&self) -> String {
+        let has_red = self.graded().any(|it| it.verdict.is_red());
+        let meaning = match self.grade() {
+            None => "No check that counts was run.",
+            Some(Grade::A) if !has_red && self.count(Verdict::Pass) == 0 => "Nothing was tried.",
+            Some(Grade::A) if !has_red => "Everything that was tried passes.",
+            Some(Grade::A) if self.shown_grade().is_none() => "Good practice is missing in places.",
+            Some(grade) => grade.meaning(),
+        };
+        let mut says = vec![meaning.to_owned()];
+        if self.has_untried() {
+            says.push("What the preflight names as untried is left out.".to_owned());
+        }
+        says.extend(
+            match self.count(Verdict::NotTested) + self.count(Verdict::Harness) {
+                0 => None,
+                1 => Some("The grade leaves out the one check that was not tested.".to_owned()),
+                untested => Some(format!(
+                    "The grade leaves out the {untested} checks that were not tested."
+                )),
+            },
+        );
         let (run, all) = (self.results.len(), catalogue::checks().len());
-        let mut meaning = self.meaning_of_tried();
-        let newer = self.results.iter().filter(|it| !self.is_graded(it)).count();
+        let newer = run - self.graded().count();
         if newer > 0 {
             let catalogue = &self.origin.catalogue;
-            meaning = format!(
-                "{meaning} It leaves out {newer} that came after the catalogue {catalogue}."
-            );
+            says.push(format!(
+                "Checks that came after the catalogue {catalogue} do not count: {newer}."
+            ));
         }
-        if run == all {
-            return meaning;
+        if run < all {
+            says.push(format!("This examination ran {run} of the {all} checks."));
         }
-        format!("{meaning} This examination ran {run} of the {all} checks.")
-    }
-
-    fn meaning_of_tried(&self) -> String {
-        let untested = self.count(Verdict::NotTested) + self.count(Verdict::Harness);
-        let mut counted = self.results.iter().filter(|it| self.is_graded(it));
-        let has_red = counted.any(|it| it.verdict.is_red());
-        let meaning = match self.grade {
-            Grade::A if has_red && self.shown_grade().is_none() => {
-                "Good practice is missing in places."
-            }
-            Grade::A if has_red => self.grade.meaning(),
-            Grade::A if self.count(Verdict::Pass) == 0 => "Nothing was tried.",
-            Grade::A => "Everything that was tried passes.",
-            grade => grade.meaning(),
-        };
-        let untried = match self.preflight.iter().any(PreflightStep::is_untried) {
-            true => " What the preflight names as untried is left out.",
-            false => "",
-        };
-        let meaning = format!("{meaning}{untried}");
-        match untested {
-            0 => meaning,
-            1 => format!("{meaning} The grade leaves out the one check that was not tested."),
-            _ => format!(
-                "{meaning} The grade leaves out the {untested} checks that were not tested."
-            ),
-        }
+        says.join(" ")
     }
 
     /// The waits and limits on which verdicts of this report rest, in sentences; none if no such
     /// check ran.
     pub fn waits(&self) -> Option<String> {
-        let waits = self.times(|check| check.wait_ms);
-        let limits = self.times(|check| check.limit_ms);
-        let waits = waits.map(|it| format!("These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {it}."));
-        let limits = limits.map(|it| format!("In these an app that needs longer fails: {it}."));
-        let mut sentences: Vec<_> = waits.into_iter().chain(limits).collect();
-        if sentences.is_empty() {
+        let times = |member: fn(&Check) -> Option<u64>| {
+            let times = self.tried().filter_map(|check| {
+                let seconds = Duration::from_millis(member(check)?).as_secs_f64();
+                Some(format!("{} ({seconds} s)", check.id))
+            });
+            times.collect::<Vec<_>>().join(", ")
+        };
+        let waits = "These checks wait, because timers of the app cannot be moved, and see nothing that happens later";
+        let limits = "In these an app that needs longer fails";
+        let says = [
+            (waits, times(|check| check.wait_ms)),
+            (limits, times(|check| check.limit_ms)),
+        ];
+        let says = says.iter().filter(|(_, times)| !times.is_empty());
+        let mut says: Vec<_> = says
+            .map(|(says, times)| format!("{says}: {times}."))
+            .collect();
+        if says.is_empty() {
             return None;
         }
-        let idle = IDLE.as_secs_f64();
-        sentences.push(format!(
-            "Every check that counts calls waits until the app has made none for {idle} s."
+        says.push(format!(
+            "Every check that counts calls waits until the app has made none for {} s.",
+            IDLE.as_secs_f64()
         ));
-        Some(sentences.join(" "))
+        Some(says.join(" "))
     }
 
-    /// The checks that were tried and have such a time, each with it in seconds; none
-    /// if there is none.
-    fn times(&self, member: fn(&Check) -> Option<u64>) -> Option<String> {
-        let tried = |it: &&CheckResult| matches!(it.verdict, Verdict::Pass | Verdict::Fail);
-        let times = self.results.iter().filter(tried).filter_map(|it| {
-            let seconds = Duration::from_millis(member(it.check)?).as_secs_f64();
-            Some(format!("{} ({seconds} s)", it.check.id))
-        });
-        let times: Vec<_> = times.collect();
-        (!times.is_empty()).then(|| times.join(", "))
+    /// The checks that were tried.
+    fn tried(&self) -> impl Iterator<Item = &'static Check> {
+        let is_tried = |it: &&CheckResult| matches!(it.verdict, Verdict::Pass | Verdict::Fail);
+        self.results.iter().filter(is_tried).map(|it| it.check)
+    }
+
+    /// The requirements of ASVS 5.0 that were tried, by their numbers.
+    fn asvs_tried(&self) -> Vec<&'static str> {
+        let laws = self.tried().flat_map(|check| &check.law);
+        let laws: Vec<_> = laws.filter_map(|law| law.strip_prefix("ASVS ")).collect();
+        let ids = catalogue::asvs().iter().map(|it| it.id.as_str());
+        ids.filter(|id| laws.contains(id)).collect()
+    }
+
+    /// The share of ASVS that was tried, without the names of requirements.
+    fn asvs_counts(&self) -> String {
+        format!(
+            "ASVS 5.0: {} of {} requirements that apply were tried; {} cannot be seen from outside",
+            self.asvs_tried().len(),
+            catalogue::asvs().len(),
+            asvs_unseen().len()
+        )
     }
 
     /// The number of checks with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.with(verdict).len()
+    }
+
+    /// The number of checks with each verdict, without those of which there is none.
+    fn counts(&self) -> Vec<(usize, Verdict)> {
+        let all = Verdict::ALL.into_iter();
+        let counts = all.map(|verdict| (self.count(verdict), verdict));
+        counts.filter(|(count, _)| *count > 0).collect()
     }
 
     /// The checks with this verdict, in the order of the catalogue.
@@ -257,6 +271,12 @@ impl Report {
         findings
     }
 
+    /// The checks that are no findings.
+    fn others(&self) -> Vec<&CheckResult> {
+        let verdicts = [Verdict::NotTested, Verdict::NotApplicable, Verdict::Pass];
+        verdicts.into_iter().flat_map(|it| self.with(it)).collect()
+    }
+
     /// The failure whose fix closes the worst attack.
     pub fn fix_first(&self) -> Option<&CheckResult> {
         let mut findings = self.findings().into_iter();
@@ -277,14 +297,9 @@ impl Report {
     /// Whether the app may be used: the grade is A or better, except for known failures,
     /// every known failure is still one, and nothing is worse than in an older report.
     pub fn is_good(&self) -> bool {
-        let counted = self.results.iter().filter(|it| self.is_graded(it));
-        let unknown = counted.filter(|it| !self.is_expected(it));
-        let unknown: Vec<_> = unknown.cloned().collect();
-        let is_good = match unknown.as_slice() {
-            // Every check that ran is a known failure, or does not count.
-            [] => !self.results.is_empty(),
-            unknown => Grade::of(unknown).is_good(),
-        };
+        let unknown = self.graded().filter(|it| !self.is_expected(it));
+        // Every check that ran may be a known failure, or not count.
+        let is_good = Grade::of(unknown).map_or(!self.results.is_empty(), Grade::is_good);
         let is_worse = self.compared.as_ref().is_some_and(|it| it.is_worse);
         is_good && !is_worse && self.unexpected_passes().is_empty()
     }
@@ -293,88 +308,10 @@ impl Report {
     pub fn has_harness_failure(&self) -> bool {
         self.count(Verdict::Harness) > 0
     }
-
-    /// The plain sign-in to compare this result with.
-    fn good_for(&self, result: &CheckResult) -> Option<&[TranscriptLine]> {
-        let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
-        let found = self.good.iter().find(wanted);
-        found.map(|(_, transcript)| transcript.as_slice())
-    }
 }
 
-/// The grade of these results: what was not tried makes A at best.
-fn grade(results: &[CheckResult], preflight: &[PreflightStep]) -> Grade {
-    match preflight.iter().any(PreflightStep::is_untried) {
-        true => Grade::of(results).min(Grade::A),
-        false => Grade::of(results),
-    }
-}
-
-/// The requirements of ASVS 5.0 that apply to consumers, by their numbers.
-pub(super) struct AsvsCoverage {
-    /// Tried by a check that ran.
-    pub(super) tried: Vec<&'static str>,
-    /// Not to be seen from outside.
-    pub(super) unseen: Vec<&'static str>,
-    /// The number that applies.
-    pub(super) applicable: usize,
-}
-
-impl Report {
-    /// The share of the standard that was tried.
-    pub(super) fn asvs(&self) -> AsvsCoverage {
-        let requirements = catalogue::asvs();
-        let is_tried = |id: &str| {
-            let law = format!("ASVS {id}");
-            let ran = |verdict| matches!(verdict, Verdict::Pass | Verdict::Fail);
-            let mut results = self.results.iter();
-            results.any(|it| ran(it.verdict) && it.check.law.contains(&law))
-        };
-        let tried = requirements.iter().filter(|it| is_tried(&it.id));
-        let unseen = requirements.iter().filter(|it| !it.seen);
-        AsvsCoverage {
-            tried: tried.map(|it| it.id.as_str()).collect(),
-            unseen: unseen.map(|it| it.id.as_str()).collect(),
-            applicable: requirements.len(),
-        }
-    }
-}
-
-impl AsvsCoverage {
-    /// The numbers of requirements, without their names.
-    pub(super) fn counts(&self) -> String {
-        format!(
-            "ASVS 5.0: {} of {} requirements that apply were tried; {} cannot be seen from outside",
-            self.tried.len(),
-            self.applicable,
-            self.unseen.len()
-        )
-    }
-
-    /// The counts, and the names of what cannot be seen.
-    pub(super) fn sentence(&self) -> String {
-        format!("{}: {}.", self.counts(), self.unseen.join(", "))
-    }
-}
-
-/// The text with `\u{fffd}` for every control character, and for the characters that
-/// change the direction of what follows.
-pub(crate) fn printable(text: &str) -> String {
-    let is_bidirectional = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_noncharacter = |c: char| matches!(c, '\u{fffe}'..='\u{ffff}');
-    text.chars()
-        .map(|c| match c {
-            _ if c.is_control() || is_bidirectional(c) || is_noncharacter(c) => '\u{fffd}',
-            _ => c,
-        })
-        .collect()
-}
-
-/// The lines of a transcript, made harmless.
-fn printable_transcript(transcript: &mut [TranscriptLine]) {
-    for line in transcript {
-        for text in [&mut line.from, &mut line.to, &mut line.what] {
-            *text = printable(text);
-        }
-    }
+/// The requirements of ASVS that cannot be seen from outside, by their numbers.
+fn asvs_unseen() -> Vec<&'static str> {
+    let unseen = catalogue::asvs().iter().filter(|it| !it.seen);
+    unseen.map(|it| it.id.as_str()).collect()
 }

@@ -1,8 +1,6 @@
 //! The result of a check, and the grade that all results have: by the attacks that are
 //! open, never by points.
 
-use serde::{Serialize, Serializer};
-
 use crate::app::Flow;
 use crate::catalogue::{Check, Effect, Severity};
 use crate::transcript::TranscriptLine;
@@ -59,16 +57,15 @@ impl CheckResult {
         evidence: Vec<TranscriptLine>,
     ) -> Self {
         let stop = outcome.err();
+        let is = |flag: fn(&Stop) -> bool| stop.as_ref().is_some_and(flag);
         Self {
             check,
-            verdict: stop.as_ref().map_or(Verdict::Pass, |it| it.verdict),
-            actual: stop
-                .as_ref()
-                .map_or_else(|| AS_EXPECTED.to_owned(), |it| sentence(&it.actual)),
-            flow,
-            is_takeover: stop.as_ref().is_some_and(|it| it.is_takeover),
-            is_server_error: stop.is_some_and(|it| it.is_server_error),
+            is_takeover: is(|stop| stop.is_takeover),
+            is_server_error: is(|stop| stop.is_server_error),
             is_end_of_app: false,
+            verdict: stop.as_ref().map_or(Verdict::Pass, |stop| stop.verdict),
+            actual: stop.map_or(AS_EXPECTED.to_owned(), |stop| sentence(&stop.actual)),
+            flow,
             evidence,
         }
     }
@@ -94,15 +91,10 @@ impl CheckResult {
 
 /// The text with a capital letter and a full stop.
 fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|it| it.to_uppercase().to_string())
-        .unwrap_or_default();
-    let rest = letters.as_str();
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     let has_end = text.ends_with(['.', '!', '?']);
     let end = if has_end { "" } else { "." };
-    format!("{first}{rest}{end}")
+    format!("{}{rest}{end}", first.to_uppercase())
 }
 
 /// The grade of an app, the worst one first. It is decided by what a stranger gains:
@@ -129,10 +121,9 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// The grade of these results.
-    pub fn of(results: &[CheckResult]) -> Self {
-        let worst = results.iter().map(Self::of_one).min();
-        worst.unwrap_or(Self::C)
+    /// The grade of these results, which is that of the worst one.
+    pub fn of<'a>(results: impl IntoIterator<Item = &'a CheckResult>) -> Option<Self> {
+        results.into_iter().map(Self::of_one).min()
     }
 
     fn of_one(result: &CheckResult) -> Self {
@@ -178,11 +169,5 @@ impl Grade {
     /// Whether the grade is good enough for an exit status of 0.
     pub fn is_good(self) -> bool {
         self >= Self::A
-    }
-}
-
-impl Serialize for Grade {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }

@@ -34,9 +34,9 @@ impl TranscriptLine {
     pub(crate) fn new(at: u64, from: &str, to: &str, what: impl Into<String>) -> Self {
         Self {
             at,
-            from: from.to_owned(),
-            to: to.to_owned(),
-            what: what.into(),
+            from: printable(from),
+            to: printable(to),
+            what: printable(&what.into()),
             is_wrong: false,
         }
     }
@@ -150,6 +150,16 @@ impl Transcript {
     fn lock(&self) -> MutexGuard<'_, Vec<TranscriptLine>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The text with `\u{fffd}` for what could steer the terminal that shows it: every control
+/// character, those that change the direction of what follows, and those that XML does not allow.
+pub(crate) fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}'..='\u{ffff}')
+    };
+    text.replace(steers, "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use agent::control::ControlError;
 use serde::{Serialize, Serializer};
 
-use crate::transcript::Transcript;
+use crate::transcript::{Transcript, printable};
 
 /// The verdict on one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Stop {
         Self {
             verdict,
             // A place in which a secret was found may be made of it.
-            actual: stack::mask::scrub(&actual.into()),
+            actual: printable(&stack::mask::scrub(&actual.into())),
             is_takeover: false,
             is_server_error: false,
         }

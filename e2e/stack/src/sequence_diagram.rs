@@ -299,7 +299,7 @@ impl Frame<'_> {
 }
 
 /// The text, cut to a number of characters.
-pub(crate) fn shortened(text: &str, max_characters: usize) -> String {
+pub fn shortened(text: &str, max_characters: usize) -> String {
     if text.chars().count() <= max_characters {
         return text.to_owned();
     }

@@ -17,9 +17,10 @@ use tokio::sync::SetOnce;
 
 use super::settings::Settings;
 use crate::examination::examine_until;
-use crate::report::{OlderReport, printable};
+use crate::report::OlderReport;
 use crate::storm::{StormPlan, storm};
 use crate::time::pause;
+use crate::transcript::printable;
 use crate::{ExaminationPlan, Progress, Report};
 
 /// The exit status of wrong usage, and of a failure that is not the app's.

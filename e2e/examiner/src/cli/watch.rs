@@ -102,8 +102,8 @@ fn line(changed: &BTreeSet<PathBuf>, before: &BTreeSet<String>, report: &Report)
     if now.is_empty() {
         parts.push("nothing is red, the next change repeats everything".to_owned());
     }
-    let grade = report.grade.as_str();
-    format!("{}{}. Grade {grade}.", after(changed), parts.join("; "))
+    let (changed, title) = (after(changed), report.title());
+    format!("{changed}{}. {title}.", parts.join("; "))
 }
 
 /// The change that a round follows; of many files the first.
@@ -142,7 +142,7 @@ mod tests {
                 "app.py",
                 "pkce",
                 report_of(&[("pkce", Pass)]),
-                "app.py changed: mended pkce; nothing is red, the next change repeats everything. Grade A+.",
+                "app.py changed: mended pkce; nothing is red, the next change repeats everything. No grade.",
             ),
             (
                 "app.py",

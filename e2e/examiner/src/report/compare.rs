@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Report;
 use crate::catalogue;
+use crate::transcript::printable;
 use crate::verdict::Verdict;
 
 /// A report that was printed as JSON, as far as it is compared: the grade, and the verdicts.
@@ -32,12 +33,12 @@ impl OlderReport {
         let verdict = |check: &Value| {
             let label = check["verdict"].as_str()?;
             let verdict = Verdict::ALL.into_iter().find(|it| it.label() == label)?;
-            let id = check["id"].as_str().map(super::printable)?;
-            Some((id, verdict))
+            Some((printable(check["id"].as_str()?), verdict))
         };
-        let verdicts = report["checks"].as_array()?.iter().map(verdict);
-        let grade = report["grade"].as_str().map(super::printable)?;
-        (report["schema"] == 1).then_some(Self(grade, verdicts.collect::<Option<_>>()?))
+        let checks = report["checks"].as_array()?.iter();
+        let verdicts: Option<_> = checks.map(verdict).collect();
+        let grade = report["grade"].as_str().unwrap_or("none");
+        (report["schema"] == 1).then_some(Self(printable(grade), verdicts?))
     }
 }
 
@@ -61,30 +62,31 @@ impl Comparison {
     /// Compares the checks that both reports have. One that only the older has is gone if the
     /// catalogue has it no more; else it was left out.
     pub(super) fn of(OlderReport(grade, older): &OlderReport, newer: &Report) -> Self {
-        let [mut worse, mut better, mut new] = [const { Vec::new() }; 3];
+        let row = |kind: &str, id: &str, says: &str| format!("\n  {kind:<7} {id:<27} {says}");
+        let [mut worse, mut better, mut other] = [const { Vec::new() }; 3];
         for result in &newer.results {
             let (id, now) = (&result.check.id, result.verdict);
             let Some(before) = older.get(id) else {
-                new.push(format!("  new     {id:<27} {}\n", now.label()));
+                other.push(row("new", id, now.label()));
                 continue;
             };
-            let row = format!("{id:<27} {}, now {}\n", before.label(), now.label());
+            let says = format!("{}, now {}", before.label(), now.label());
             match worth(now).cmp(&worth(*before)) {
-                Ordering::Less => worse.push(format!("  worse   {row}")),
-                Ordering::Greater => better.push(format!("  better  {row}")),
+                Ordering::Less => worse.push(row("worse", id, &says)),
+                Ordering::Greater => better.push(row("better", id, &says)),
                 Ordering::Equal => {}
             }
         }
-        let gone = older
-            .iter()
-            .filter(|(id, _)| catalogue::check(id).is_none());
-        let gone = gone.map(|(id, before)| format!("  gone    {id:<27} {}\n", before.label()));
+        for (id, before) in older {
+            if catalogue::check(id).is_none() {
+                other.push(row("gone", id, before.label()));
+            }
+        }
         let is_worse = !worse.is_empty();
-        let now = newer.grade.as_str();
-        let first = format!("Compared with the older report: grade {grade} before, {now} now.\n");
-        let rows = [worse, better, new].into_iter().flatten().chain(gone);
+        let rows = [worse, better, other].concat().concat();
+        let now = newer.grade_or("none");
         Self {
-            text: [first].into_iter().chain(rows).collect(),
+            text: format!("Compared with the older report: grade {grade} before, {now} now.{rows}"),
             is_worse,
         }
     }

@@ -17,10 +17,8 @@ pub(super) struct Language {
     pub(super) name: &'static str,
     /// The sign that begins a comment.
     comment: &'static str,
-    /// The programs that start an app in it.
-    programs: &'static [&'static str],
-    /// The extensions of its files.
-    extensions: &'static [&'static str],
+    /// The programs that start an app in it, and the extensions of its files.
+    signs: &'static [&'static str],
     /// The paths and the texts of the consumer's files.
     sources: &'static [(&'static str, &'static str)],
 }
@@ -39,22 +37,23 @@ pub(super) static LANGUAGES: [Language; 7] = [
     Language {
         name: "Python",
         comment: "#",
-        programs: &["python", "python3", "flask", "gunicorn", "uvicorn", "uv"],
-        extensions: &["py"],
+        signs: &[
+            "python", "python3", "flask", "gunicorn", "uvicorn", "uv", "py",
+        ],
         sources: sources!("e2e/consumers/python/": "app.py" "broker.py" "templates/page.html"),
     },
     Language {
         name: "JavaScript",
         comment: "//",
-        programs: &["node", "npm", "npx", "pnpm", "yarn", "bun", "deno"],
-        extensions: &["js", "mjs", "cjs", "ts"],
+        signs: &[
+            "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "js", "mjs", "cjs", "ts",
+        ],
         sources: sources!("e2e/consumers/node/": "app.mjs" "broker.mjs" "page.mjs"),
     },
     Language {
         name: "Rust",
         comment: "//",
-        programs: &["cargo"],
-        extensions: &["rs"],
+        signs: &["cargo", "rs"],
         sources: sources!(
             "consumer-demo/": "src/clean.rs" "src/legacy.rs" "src/site.rs" "src/accounts.rs"
             "src/browser.rs" "src/session.rs" "src/session_store.rs" "src/cookies.rs" "src/guards.rs"
@@ -65,55 +64,37 @@ pub(super) static LANGUAGES: [Language; 7] = [
     Language {
         name: "Go",
         comment: "//",
-        programs: &["go"],
-        extensions: &["go"],
+        signs: &["go"],
         sources: sources!("e2e/consumers/go/": "app.go" "broker.go" "sessions.go"),
     },
     Language {
         name: "Java",
         comment: "//",
-        programs: &["java", "mvn", "mvnw", "gradle", "gradlew"],
-        extensions: &["java", "jar"],
+        signs: &["java", "mvn", "mvnw", "gradle", "gradlew", "jar"],
         sources: sources!("e2e/consumers/java/": "App.java" "Broker.java" "Session.java" "Page.java"),
     },
     Language {
         name: "PHP",
         comment: "//",
-        programs: &["php", "composer", "symfony"],
-        extensions: &["php"],
+        signs: &["php", "composer", "symfony"],
         sources: sources!("e2e/consumers/php/": "app.php" "broker.php" "sessions.php" "page.php"),
     },
     Language {
         name: "Ruby",
         comment: "#",
-        programs: &["ruby", "bundle", "rails", "rackup", "puma"],
-        extensions: &["rb", "ru"],
+        signs: &["ruby", "bundle", "rails", "rackup", "puma", "rb", "ru"],
         sources: sources!("e2e/consumers/ruby/": "app.rb" "broker.rb" "sessions.rb"),
     },
 ];
 
 impl Language {
-    /// The language that the command of an app suggests; the first if it suggests none.
-    pub(super) fn of_command(command: &[String]) -> &'static Self {
-        let part = |word: &String, part: fn(&Path) -> Option<&OsStr>| {
-            Some(part(Path::new(word))?.to_str()?.to_owned())
-        };
-        let is_program = |word: &&String| *word != "env" && !word.contains('=');
-        let program = command.iter().find(is_program);
-        let program = program.and_then(|word| part(word, Path::file_stem));
-        let program = program.unwrap_or_default();
-        let extensions = command.iter();
-        let extensions: Vec<_> = extensions
-            .filter_map(|word| part(word, Path::extension))
-            .collect();
-        let by_program = |it: &&Self| it.programs.contains(&program.as_str());
-        let by_extension = |it: &&Self| {
-            let mut own = extensions.iter();
-            own.any(|extension| it.extensions.contains(&extension.as_str()))
-        };
-        let found = LANGUAGES.iter().find(by_program);
-        let found = found.or_else(|| LANGUAGES.iter().find(by_extension));
-        found.unwrap_or(&LANGUAGES[0])
+    /// The language that the first telling word of a command suggests; the first if none does.
+    fn of_command(command: &[String]) -> &'static Self {
+        let words = command.iter().map(Path::new);
+        let parts = words.flat_map(|word| [word.file_stem(), word.extension()]);
+        let mut parts = parts.flatten().filter_map(OsStr::to_str);
+        let language = |part| LANGUAGES.iter().find(|it| it.signs.contains(&part));
+        parts.find_map(language).unwrap_or(&LANGUAGES[0])
     }
 
     /// The name in lower case, for classes and code fences.
@@ -123,84 +104,70 @@ impl Language {
 
     /// The regions of a fix, behind the names of their files.
     pub(super) fn code(&self, fix: &Fix) -> String {
-        let mut last = "";
-        let pieces = fix.code.iter().flat_map(|region| self.pieces(region));
-        let pieces = pieces.map(
-            |(file, code)| match std::mem::replace(&mut last, file) == file {
-                true => code,
-                false => format!("{} {file}\n\n{code}", self.comment),
-            },
-        );
-        pieces.collect::<Vec<_>>().join("\n\n")
+        let regions = fix.code.iter();
+        let pieces: Vec<_> = regions.flat_map(|region| self.pieces(region)).collect();
+        let files = pieces.chunk_by(|(one, _), (next, _)| one == next);
+        let files = files.map(|pieces| {
+            let codes: Vec<_> = pieces.iter().map(|(_, code)| code.as_str()).collect();
+            format!("{} {}\n\n{}", self.comment, pieces[0].0, codes.join("\n\n"))
+        });
+        files.collect::<Vec<_>>().join("\n\n")
     }
 
     /// The pieces of a region, with the paths of their files.
     fn pieces(&self, region: &str) -> Vec<(&'static str, String)> {
         let files = self.sources.iter();
-        let all = files.flat_map(|(file, text)| {
-            let pieces = marked(text).into_iter();
-            pieces.map(move |(name, lines)| (name, *file, lines))
+        let pieces = files.flat_map(|(file, text)| {
+            let pieces = pieces_of(text, region).into_iter();
+            pieces.map(|code| (*file, code))
         });
-        let own = all.filter(|(name, ..)| *name == region);
-        own.map(|(_, file, lines)| (file, left_aligned(&lines)))
-            .collect()
+        pieces.collect()
     }
 }
 
-/// The pieces between marks such as `# [start]`, with the names of their regions; `[/]` is what
-/// belongs to none.
-fn marked(text: &str) -> Vec<(&str, Vec<String>)> {
-    let mut pieces: Vec<(&str, Vec<String>)> = Vec::new();
-    for line in text.lines() {
-        let Some((name, says)) = mark(line) else {
-            let open = pieces.last_mut();
-            open.into_iter()
-                .for_each(|(_, lines)| lines.push(line.replace('\t', "    ")));
-            continue;
-        };
+/// The pieces of a region: each is what stands between a mark of it, such as `# [start]`, and
+/// the next mark; `[/]` is the mark of what belongs to none.
+fn pieces_of(text: &str, region: &str) -> Vec<String> {
+    let lines: Vec<_> = text.lines().collect();
+    let pieces = lines.chunk_by(|_, next| mark(next).is_none());
+    let own = pieces.filter(|lines| mark(lines[0]) == Some(region));
+    let codes = own.map(|lines| {
         // What a mark says of its region is a comment of it.
-        let comment = line.replacen(&format!("[{name}] "), "", 1);
-        let comment = (!says.is_empty()).then(|| comment.replace('\t', "    "));
-        pieces.push((name, comment.into_iter().collect()));
-    }
-    pieces
+        let says = lines[0].replacen(&format!(" [{region}]"), "", 1);
+        let says = Some(says.as_str()).filter(|it| it.contains(char::is_alphabetic));
+        let lines: Vec<_> = says.into_iter().chain(lines[1..].iter().copied()).collect();
+        let code = textwrap::dedent(&lines.join("\n").replace('\t', "    "));
+        code.trim_matches('\n').to_owned()
+    });
+    codes.collect()
 }
 
-/// The name in a mark, and what it says; none in another line.
-fn mark(line: &str) -> Option<(&str, &str)> {
-    let signs = ["# [", "// [", "{# ["].into_iter();
-    let rest = { signs }.find_map(|sign| line.trim_start().strip_prefix(sign));
-    let (name, says) = rest?.split_once(']')?;
+/// The name in a mark; none in another line.
+fn mark(line: &str) -> Option<&str> {
+    let (comment, rest) = line.trim_start().split_once(" [")?;
+    let (name, _) = rest.split_once(']')?;
+    let is_comment = ["#", "//", "{#"].contains(&comment);
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '/';
-    name.chars()
-        .all(is_name)
-        .then(|| (name, says.trim_end_matches("#}").trim()))
-}
-
-/// The lines without the indent that they share, and without blank ones at both ends.
-fn left_aligned(lines: &[String]) -> String {
-    let written = lines.iter().filter(|it| !it.trim().is_empty());
-    let indents = written.map(|it| it.len() - it.trim_start().len());
-    let indent = indents.min().unwrap_or_default();
-    let lines: Vec<_> = lines
-        .iter()
-        .map(|it| it.get(indent..).unwrap_or_default().trim_end())
-        .collect();
-    lines.join("\n").trim_matches('\n').to_owned()
+    (is_comment && name.chars().all(is_name)).then_some(name)
 }
 
 impl Report {
+    /// The language of the app, as far as its command tells.
+    pub(super) fn language(&self) -> &'static Language {
+        Language::of_command(&self.command)
+    }
+
     /// The command that repeats one check. A secret in it is masked.
     pub fn repeat(&self, id: &str) -> String {
-        let mut words = vec![program()];
-        words.push(quoted(&shown(&self.target)));
-        words.extend(self.flags.iter().map(|it| quoted(&shown(it))));
-        words.extend(["--only".to_owned(), id.to_owned()]);
-        if !self.command.is_empty() {
-            words.push("--".to_owned());
-            words.extend(self.command.iter().map(|it| quoted(&shown(it))));
-        }
-        words.join(" ")
+        let only = ["--only".to_owned(), id.to_owned()];
+        let command = match self.command.as_slice() {
+            [] => Vec::new(),
+            command => [&["--".to_owned()], command].concat(),
+        };
+        let words = [&self.target].into_iter().chain(&self.flags);
+        let words = words.chain(&only).chain(&command);
+        let words: Vec<_> = words.map(|it| quoted(&shown(it))).collect();
+        format!("{} {}", program(), words.join(" "))
     }
 }
 
@@ -245,10 +212,9 @@ fn is_setting(name: &str) -> bool {
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 
@@ -256,25 +222,21 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check_language(command: &[&str], expected: &str) {
-        let command: Vec<_> = command.iter().map(|it| (*it).to_owned()).collect();
-        assert_eq!(Language::of_command(&command).name, expected, "{command:?}");
-    }
-
     #[test]
     fn the_command_of_the_app_chooses_the_language_of_its_fixes() {
-        check_language(&[], "Python");
-        check_language(&["/srv/.venv/bin/python3", "app.py"], "Python");
-        check_language(&["/usr/bin/node", "app.js"], "JavaScript");
-        check_language(&["npm", "start"], "JavaScript");
-        check_language(&["./server.mjs"], "JavaScript");
-        check_language(&["cargo", "run"], "Rust");
-        check_language(&["go", "run", "."], "Go");
-        check_language(&["java", "-jar", "shop.jar"], "Java");
-        check_language(&["env", "WORKERS=8", "php", "-S", "localhost:80"], "PHP");
-        check_language(&["env", "-i", "app.rb"], "Ruby");
-        check_language(&["./shop"], "Python");
+        for (command, language) in [
+            ("", "Python"),
+            ("/srv/.venv/bin/python3 app.py", "Python"),
+            ("npm start", "JavaScript"),
+            ("./server.mjs", "JavaScript"),
+            ("java -jar shop.jar", "Java"),
+            ("env WORKERS=8 php -S localhost:80", "PHP"),
+            ("env -i app.rb", "Ruby"),
+            ("./shop", "Python"),
+        ] {
+            let words: Vec<_> = command.split(' ').map(str::to_owned).collect();
+            assert_eq!(Language::of_command(&words).name, language, "{command}");
+        }
     }
 
     #[test]
@@ -288,8 +250,11 @@ mod tests {
             {
                 let pieces = language.pieces(region);
                 let lines: usize = pieces.iter().map(|(_, it)| it.lines().count()).sum();
-                let fits = (1..=200).contains(&lines);
-                assert!(fits, "{region} in {}: {lines} lines", language.name);
+                assert!(
+                    (1..=200).contains(&lines),
+                    "{region} in {}: {lines} lines",
+                    language.name
+                );
             }
         }
     }
@@ -297,40 +262,34 @@ mod tests {
     #[test]
     fn a_region_is_what_stands_between_marks() {
         let text = "a\n  // [one] Says.\n  b\n\n    c\n  // [/]\n#[test]\n# [two]\n\td\n";
-        let pieces: Vec<_> = marked(text)
-            .into_iter()
-            .map(|(name, lines)| (name, left_aligned(&lines)))
-            .collect();
-        let expected = [
-            ("one", "// Says.\nb\n\n  c"),
-            ("/", "#[test]"),
-            ("two", "d"),
-        ];
-        assert_eq!(pieces, expected.map(|(name, code)| (name, code.to_owned())));
+        assert_eq!(pieces_of(text, "one"), ["// Says.\nb\n\n  c"]);
+        assert_eq!(pieces_of(text, "/"), ["#[test]"]);
+        assert_eq!(pieces_of(text, "two"), ["d"]);
     }
 
     #[test]
     fn a_secret_in_the_command_is_not_repeated() {
-        for word in [
-            "SIGNIN_CLIENT_SECRET=wrong",
-            "API_KEY=wrong exec python app.py",
+        let (wrong, long) = (mask("wrong"), "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p");
+        for (word, says) in [
+            (
+                "SIGNIN_CLIENT_SECRET=wrong",
+                format!("SIGNIN_CLIENT_SECRET={wrong}"),
+            ),
+            (
+                "API_KEY=wrong exec python app.py",
+                format!("API_KEY={wrong} exec python app.py"),
+            ),
+            (long, mask(long)),
+            (
+                "PORT=5000 python  app.py",
+                "PORT=5000 python  app.py".to_owned(),
+            ),
+            (
+                "SHOP_SESSIONS_DATABASE_2={folder}/sessions.sqlite",
+                "SHOP_SESSIONS_DATABASE_2={folder}/sessions.sqlite".to_owned(),
+            ),
         ] {
-            let shown = shown(word);
-            assert!(
-                !shown.contains("wrong") && shown.contains("=[masked "),
-                "{shown}"
-            );
-        }
-        let long = "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p";
-        assert!(!shown(long).contains(long));
-        for word in [
-            "python",
-            "app.py",
-            "PORT=5000 python  app.py",
-            "SHOP_SESSIONS_DATABASE_2={folder}/sessions.sqlite",
-            "/srv/shop/app.py",
-        ] {
-            assert_eq!(shown(word), word);
+            assert_eq!(shown(word), says);
         }
     }
 }

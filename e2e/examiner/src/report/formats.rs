@@ -1,166 +1,79 @@
-//! The report for machines and for pages: as one HTML file, which fetches nothing and needs
-//! no script; as Markdown, for a pull request; as JSON, schema 1; as JUnit's XML, for a CI
-//! that shows tests.
+//! The formats of a report, each from a template: text for a terminal; one HTML file, which
+//! fetches nothing and needs no script; Markdown, for a pull request; JUnit's XML, for a CI
+//! that shows tests; the grade as a badge in SVG. JSON, schema 1, is for programs.
 
 use askama::Template;
 use serde_json::json;
-use stack::sequence_diagram;
+use stack::sequence_diagram::{STYLE as DIAGRAM_STYLE, shortened};
+use textwrap::{Options, WordSplitter};
 
-use super::fix::{LANGUAGES, Language};
-use super::{AsvsCoverage, Report, run};
+use super::fix::LANGUAGES;
+use super::{Report, asvs_unseen, run};
 use crate::result::{CheckResult, Grade};
 use crate::verdict::Verdict;
 
+/// The width of a terminal's lines, except for code and commands, which are copied as they are.
+const COLUMNS: usize = 100;
+
+/// The style sheet of the page.
+const STYLE: &str = include_str!("../../static/report.css");
+
+#[derive(Template)]
+#[template(path = "report.txt")]
+struct Text<'a>(&'a Report);
+
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Html<'a> {
-    report: &'a Report,
-    /// That of the diagrams, and that of the page.
-    styles: [&'static str; 2],
-    language: &'static Language,
-    findings: Vec<&'a CheckResult>,
-    lists: [(&'static str, Vec<&'a CheckResult>); 3],
-    asvs: AsvsCoverage,
-}
-
-impl Report {
-    /// The report as an HTML page.
-    pub fn html(&self) -> String {
-        let html = Html {
-            report: self,
-            styles: [
-                sequence_diagram::STYLE,
-                include_str!("../../static/report.css"),
-            ],
-            language: Language::of_command(&self.command),
-            findings: self.findings(),
-            lists: [
-                ("Not tested", self.with(Verdict::NotTested)),
-                ("Passed", self.with(Verdict::Pass)),
-                ("Not applicable", self.with(Verdict::NotApplicable)),
-            ],
-            asvs: self.asvs(),
-        };
-        html.render().unwrap_or_else(|error| error.to_string())
-    }
-
-    /// The diagram of the run of a check.
-    fn diagram(&self, result: &CheckResult) -> String {
-        run::draw(&format!("The run of {}", result.check.id), &result.evidence)
-    }
-
-    /// The diagram of the good sign-in to compare that with.
-    fn good_diagram(&self, result: &CheckResult) -> Option<String> {
-        let good = self.good_for(result)?;
-        Some(run::draw("A good sign-in", good))
-    }
-
-    /// The number of checks with each verdict, without those of which there is none.
-    pub(super) fn counts(&self) -> Vec<(usize, Verdict)> {
-        let all = Verdict::ALL.into_iter();
-        let counts = all.map(|verdict| (self.count(verdict), verdict));
-        counts.filter(|(count, _)| *count > 0).collect()
-    }
-}
-
-impl Verdict {
-    /// The class of its badge.
-    fn class(self) -> &'static str {
-        match self {
-            Self::Fail => "bad",
-            Self::NotTestable | Self::Harness => "doubtful",
-            Self::Pass => "good",
-            Self::NotTested | Self::NotApplicable => "neutral",
-        }
-    }
-}
-
-impl Grade {
-    /// The class of its badge.
-    fn class(self) -> &'static str {
-        match self {
-            Self::APlus | Self::A => "good",
-            Self::B => "doubtful",
-            Self::C | Self::F => "bad",
-        }
-    }
-}
+struct Html<'a>(&'a Report);
 
 #[derive(Template)]
 #[template(path = "report.md", escape = "none")]
-struct Markdown<'a> {
-    report: &'a Report,
-    findings: Vec<&'a CheckResult>,
-    asvs: String,
-    language: &'static Language,
+struct Markdown<'a>(&'a Report);
+
+#[derive(Template)]
+#[template(path = "junit.xml")]
+struct JUnit<'a>(&'a Report);
+
+#[derive(Template)]
+#[template(path = "badge.svg", escape = "html")]
+struct Badge<'a>(&'a Report);
+
+/// A report in the format of a template, with a newline at its end.
+fn rendered(template: &impl Template) -> String {
+    let rendered = template.render();
+    rendered.expect("a template only writes strings") + "\n"
 }
 
 impl Report {
+    /// The report as text: the failures, the worst first, then one line for each other
+    /// check, the grade, and what to fix first.
+    pub fn text(&self) -> String {
+        rendered(&Text(self))
+    }
+
+    /// The report as an HTML page.
+    pub fn html(&self) -> String {
+        rendered(&Html(self))
+    }
+
     /// The report as Markdown.
     pub fn markdown(&self) -> String {
-        let markdown = Markdown {
-            report: self,
-            findings: self.findings(),
-            asvs: self.asvs().sentence(),
-            language: Language::of_command(&self.command),
-        };
-        markdown.render().unwrap_or_else(|error| error.to_string())
+        rendered(&Markdown(self))
     }
 
-    fn others(&self) -> Vec<&CheckResult> {
-        let verdicts = [Verdict::NotTested, Verdict::NotApplicable, Verdict::Pass];
-        verdicts.into_iter().flat_map(|it| self.with(it)).collect()
+    /// The report as JUnit's XML.
+    pub fn junit(&self) -> String {
+        rendered(&JUnit(self))
     }
-}
 
-/// A text in which nothing is markup, in one line.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => plain.push_str("&lt;"),
-            '&' => plain.push_str("&amp;"),
-            '\n' => plain.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => plain.extend(['\\', c]),
-            // Neither mentions a person nor links to an issue.
-            '@' | '#' => plain.extend([c, '\u{2060}']),
-            c => plain.push(c),
-        }
+    /// The grade as a badge in SVG, which fetches nothing and has its meaning as a title.
+    pub fn badge(&self) -> String {
+        rendered(&Badge(self))
     }
-    plain
-}
 
-/// A text as code within a line, whatever backticks it contains.
-fn code_span(text: impl AsRef<str>) -> String {
-    let text = text.as_ref();
-    let fence = "`".repeat(longest_run(text) + 1);
-    if text.starts_with('`') || text.ends_with('`') {
-        format!("{fence} {text} {fence}")
-    } else {
-        format!("{fence}{text}{fence}")
-    }
-}
-
-/// The exchanges of a run, in a block of their own.
-fn transcript(result: &CheckResult) -> String {
-    let lines = result.evidence.iter().map(|it| {
-        let sign = if it.is_wrong { '\u{2717}' } else { ' ' };
-        format!("{sign} {} to {}: {}\n", it.from, it.to, it.what)
-    });
-    let lines: String = lines.collect();
-    let fence = "`".repeat(longest_run(&lines).max(2) + 1);
-    format!("{fence}text\n{lines}{fence}")
-}
-
-fn longest_run(text: &str) -> usize {
-    let runs = text.split(|c| c != '`').map(str::len);
-    runs.max().unwrap_or_default()
-}
-
-impl Report {
     /// The report as JSON, with a newline at its end.
     pub fn json(&self) -> String {
-        let language = Language::of_command(&self.command);
+        let language = self.language();
         let checks = self.results.iter().map(|result| {
             let check = result.check;
             json!({
@@ -190,12 +103,12 @@ impl Report {
             "schema": 1,
             "target": self.target,
             "flow": self.flow,
-            "grade": self.grade,
+            "grade": self.shown_grade().map(Grade::as_str),
             "kit": { "version": origin.version, "commit": origin.commit },
             "catalogue": origin.catalogue,
             "examined": { "what": origin.examined, "files": files, "sha256": sha256 },
             "at": origin.at,
-            "not_looked_at": { "checks": untested, "asvs": self.asvs().unseen },
+            "not_looked_at": { "checks": untested, "asvs": asvs_unseen() },
             "checks": checks.collect::<Vec<_>>(),
             "preflight": self.preflight,
         });
@@ -203,67 +116,156 @@ impl Report {
     }
 }
 
-#[derive(Template)]
-#[template(path = "junit.xml")]
-struct JUnit<'a> {
-    report: &'a Report,
-    failures: usize,
-    errors: usize,
-    skipped: usize,
-    cases: Vec<(&'a CheckResult, Case)>,
+/// A text for a terminal, with a label before its first line, and indented by as much below.
+fn item(label: impl AsRef<str>, says: impl AsRef<str>) -> String {
+    let label = label.as_ref();
+    let indent = " ".repeat(label.chars().count());
+    let options = Options::new(COLUMNS)
+        .initial_indent(label)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(says.as_ref(), options)
 }
 
-/// The outcome of a test case: it is red if the exit status is.
+/// A check that needs no change: one line for a pass, the reason for each other verdict.
+fn line(result: &CheckResult) -> String {
+    let label = format!("{:<14} {:<27} ", result.verdict.label(), result.check.id);
+    match result.verdict {
+        Verdict::Pass if !result.is_partial() => {
+            shortened(&format!("{label}{}", result.check.title), COLUMNS)
+        }
+        _ => item(label, &result.actual),
+    }
+}
+
+impl Report {
+    /// The weight of a finding, and what else there is to know of it, in a word or two each.
+    fn labels(&self, result: &CheckResult) -> Vec<String> {
+        let check = result.check;
+        let flow = result.flow.map(|flow| format!("{} flow", flow.as_str()));
+        let known = self.is_expected(result).then(|| "known failure".to_owned());
+        let newer = !self.is_graded(result);
+        let newer = newer.then(|| format!("since {}, does not count", check.since));
+        let severity = Some(check.severity.as_str().to_owned());
+        let labels = [severity, flow, known, newer].into_iter();
+        labels.flatten().collect()
+    }
+
+    /// The checks that are no findings, behind their headings.
+    fn lists(&self) -> [(&'static str, Vec<&CheckResult>); 3] {
+        [
+            ("Not tested", self.with(Verdict::NotTested)),
+            ("Passed", self.with(Verdict::Pass)),
+            ("Not applicable", self.with(Verdict::NotApplicable)),
+        ]
+    }
+
+    /// The class of the grade.
+    fn class(&self) -> &'static str {
+        match self.shown_grade() {
+            Some(Grade::APlus | Grade::A) => "good",
+            Some(Grade::B) => "doubtful",
+            Some(Grade::C | Grade::F) => "bad",
+            None => "neutral",
+        }
+    }
+
+    /// The diagram of the run of a check.
+    fn diagram(&self, result: &CheckResult) -> String {
+        run::draw(&format!("The run of {}", result.check.id), &result.evidence)
+    }
+
+    /// The diagram of the good sign-in to compare that with.
+    fn good_diagram(&self, result: &CheckResult) -> Option<String> {
+        let mut runs = self.good.iter();
+        let good = runs.find(|(flow, _)| result.flow.is_none_or(|its| its == *flow));
+        good.map(|(_, transcript)| run::draw("A good sign-in", transcript))
+    }
+}
+
+impl Verdict {
+    /// The class of its badge.
+    fn class(self) -> &'static str {
+        match self {
+            Self::Fail => "bad",
+            Self::NotTestable | Self::Harness => "doubtful",
+            Self::Pass => "good",
+            Self::NotTested | Self::NotApplicable => "neutral",
+        }
+    }
+}
+
+/// A text for Markdown in which nothing is markup, in one line.
+fn plain(text: impl AsRef<str>) -> String {
+    let text = text.as_ref();
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => plain.push_str("&lt;"),
+            '&' => plain.push_str("&amp;"),
+            '\n' => plain.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => plain.extend(['\\', c]),
+            // Neither mentions a person nor links to an issue.
+            '@' | '#' => plain.extend([c, '\u{2060}']),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// A text for Markdown as code within a line, whatever backticks it contains.
+fn code_span(text: impl AsRef<str>) -> String {
+    let text = text.as_ref();
+    let fence = "`".repeat(longest_run(text) + 1);
+    match text.starts_with('`') || text.ends_with('`') {
+        true => format!("{fence} {text} {fence}"),
+        false => format!("{fence}{text}{fence}"),
+    }
+}
+
+/// The exchanges of a run, in a block of Markdown.
+fn transcript(result: &CheckResult) -> String {
+    let lines = result.evidence.iter().map(|it| {
+        let sign = if it.is_wrong { '\u{2717}' } else { ' ' };
+        format!("{sign} {} to {}: {}\n", it.from, it.to, it.what)
+    });
+    let lines: String = lines.collect();
+    let fence = "`".repeat(longest_run(&lines).max(2) + 1);
+    format!("{fence}text\n{lines}{fence}")
+}
+
+/// The length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}
+
+/// The outcome of a test case of JUnit: it is red if the exit status is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     Passed,
+    /// Also a known failure that passes.
     Failed,
-    /// A known failure that passes.
-    UnexpectedPass,
     Error,
     Skipped,
 }
 
 impl Report {
-    /// The report as JUnit's XML.
-    pub fn junit(&self) -> String {
-        let cases = self.results.iter().map(|it| (it, self.case(it)));
-        let cases: Vec<_> = cases.collect();
-        let count = |wanted: &[Case]| {
-            let cases = cases.iter().filter(|(_, case)| wanted.contains(case));
-            cases.count()
-        };
-        let junit = JUnit {
-            report: self,
-            failures: count(&[Case::Failed, Case::UnexpectedPass]),
-            errors: count(&[Case::Error]),
-            skipped: count(&[Case::Skipped]),
-            cases,
-        };
-        junit.render().unwrap_or_else(|error| error.to_string())
-    }
-
     fn case(&self, result: &CheckResult) -> Case {
         let is_excused = self.is_expected(result) || !self.is_graded(result);
-        match (result.verdict, is_excused) {
-            (Verdict::Pass, _) if self.is_expected(result) => Case::UnexpectedPass,
-            (Verdict::Pass, _) => Case::Passed,
-            (Verdict::Fail | Verdict::NotTestable, false) => Case::Failed,
-            (Verdict::Fail | Verdict::NotTestable, true)
-            | (Verdict::NotTested | Verdict::NotApplicable, _) => Case::Skipped,
-            (Verdict::Harness, _) => Case::Error,
+        match result.verdict {
+            Verdict::Pass if self.is_expected(result) => Case::Failed,
+            Verdict::Pass => Case::Passed,
+            Verdict::Fail | Verdict::NotTestable if !is_excused => Case::Failed,
+            Verdict::Harness => Case::Error,
+            _ => Case::Skipped,
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_code_span_is_fenced_by_more_backticks_than_it_contains() {
-        assert_eq!(code_span("a"), "`a`");
-        assert_eq!(code_span("a``b"), "```a``b```");
-        assert_eq!(code_span("`a"), "`` `a ``");
+    /// The number of such test cases.
+    fn cases(&self, case: Case) -> usize {
+        let results = self.results.iter();
+        results.filter(|it| self.case(it) == case).count()
     }
 }

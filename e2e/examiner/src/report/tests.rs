@@ -1,70 +1,73 @@
-//! Reports of made-up results, in every format: `snapshots` has two of them whole.
+//! Reports of made-up results: `snapshots` has two of them in every format, and the conclusions
+//! from more.
 
-use super::{OlderReport, Origin, Report, grade};
-use crate::app::Flow;
+use std::fmt::Write as _;
+
+use super::{OlderReport, Origin, Report};
+use crate::ExaminationPlan;
+use crate::app::{Flow, Step};
 use crate::catalogue::{self, Check, Effect, Severity};
 use crate::learn::PreflightStep;
+use crate::plan::Hints;
 use crate::result::{CheckResult, Grade};
+use crate::share::Share;
 use crate::transcript::TranscriptLine;
-use crate::verdict::Verdict;
+use crate::verdict::{Stop, Verdict};
 
 fn check(id: &str) -> &'static Check {
     catalogue::check(id).expect("a check of the catalogue")
 }
 
 fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
-    CheckResult {
-        check,
+    let stop = Stop {
         verdict,
-        actual: format!("The observation of {}.", check.id),
-        flow: None,
-        is_takeover: false,
-        is_server_error: false,
-        is_end_of_app: false,
-        evidence: vec![line("GET / \u{2192} 200")],
-    }
+        ..Stop::fail(format!("the observation of {}", check.id))
+    };
+    let outcome = match verdict {
+        Verdict::Pass => Ok(()),
+        _ => Err(stop),
+    };
+    CheckResult::new(
+        check,
+        outcome,
+        None,
+        vec![line("app", "GET / \u{2192} 200")],
+    )
 }
 
-fn line(what: &str) -> TranscriptLine {
-    TranscriptLine::new(12, "browser A", "app", what)
+fn line(to: &str, what: &str) -> TranscriptLine {
+    TranscriptLine::new(12, "browser A", to, what)
 }
 
 /// A report of an app that is started by `python app.py`.
 fn report(results: Vec<CheckResult>) -> Report {
-    let report = Report {
+    Report {
         target: "http://localhost:5000/".to_owned(),
         flow: "both",
-        grade: Grade::of(&results),
-        origin: origin(),
+        origin: Origin {
+            version: "0.1.0",
+            commit: Some("55c539b1a2b3"),
+            catalogue: catalogue::newest_version().to_owned(),
+            examined: "an app that the examiner started",
+            files: Some((12, "4f".repeat(32))),
+            at: "2026-11-27T18:05:00Z".to_owned(),
+        },
         compared: None,
-        preflight: vec![PreflightStep {
-            step: "reachable",
-            says: "it answers".to_owned(),
-        }],
+        preflight: vec![PreflightStep::new("reachable", "it answers")],
         results,
         expected: Vec::new(),
-        good: vec![(Flow::Clean, vec![line("GET /callback \u{2192} 303 to /")])],
+        good: vec![(
+            Flow::Clean,
+            vec![line("app", "GET /callback \u{2192} 303 to /")],
+        )],
         command: vec!["python".to_owned(), "app.py".to_owned()],
         flags: Vec::new(),
-    };
-    report.printable()
-}
-
-fn origin() -> Origin {
-    Origin {
-        version: "0.1.0",
-        commit: Some("55c539b1a2b3"),
-        catalogue: catalogue::newest_version().to_owned(),
-        examined: "an app that the examiner started",
-        files: Some((12, "4f".repeat(32))),
-        at: "2026-11-27T18:05:00Z".to_owned(),
     }
 }
 
 pub(crate) fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
-    let results = verdicts
-        .iter()
-        .map(|(id, verdict)| result(check(id), *verdict));
+    let results = verdicts.iter();
+    let results = results.map(|(id, verdict)| result(check(id), *verdict));
     report(results.collect())
 }
 
@@ -72,10 +75,10 @@ pub(crate) fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
 const HOSTILE: &str =
     "GET /<script>alert(1)</script>\"'&|`![x](http://evil.example)\u{1b}[2J\u{202e} \u{2192} 200";
 
-/// A report with every verdict, a takeover and a known failure, in which the app chose
-/// every text that it can choose.
+/// A report with every verdict, a takeover, a known failure and one that passes, in which the app
+/// chose every text that it can choose.
 fn failing() -> Report {
-    let verdicts = [
+    let mut report = report_of(&[
         ("cookie-attributes", Verdict::Fail),
         ("binding-required", Verdict::NotTestable),
         ("callback-replay", Verdict::Fail),
@@ -84,33 +87,22 @@ fn failing() -> Report {
         ("pending-bounded", Verdict::Pass),
         ("pkce", Verdict::NotApplicable),
         ("relay", Verdict::NotTested),
-    ];
-    let mut report = report_of(&verdicts);
-    report.expected = vec!["cookie-attributes".to_owned()];
-    let replay = &mut report.results[2];
-    replay.flow = Some(Flow::Legacy);
-    HOSTILE.clone_into(&mut replay.actual);
-    replay.evidence = vec![line(HOSTILE)];
-    replay.evidence[0].is_wrong = true;
-    HOSTILE.clone_into(&mut replay.evidence[0].to);
+    ]);
+    report.expected = ["cookie-attributes", "pending-bounded"]
+        .map(str::to_owned)
+        .into();
+    let hostile = |id, stop, flow| {
+        let mut evidence = line(HOSTILE, HOSTILE);
+        evidence.is_wrong = true;
+        CheckResult::new(check(id), Err(stop), flow, vec![evidence])
+    };
+    report.results[2] = hostile("callback-replay", Stop::fail(HOSTILE), Some(Flow::Legacy));
     report.results[4].is_takeover = true;
-    HOSTILE.clone_into(&mut report.results[6].actual);
-    HOSTILE.clone_into(&mut report.preflight[0].says);
-    HOSTILE.clone_into(&mut report.good[0].1[0].what);
-    report.grade = Grade::of(&report.results);
-    report.printable()
-}
-
-/// Every format of a report, by its name.
-fn formats(report: &Report) -> [(&'static str, String); 6] {
-    [
-        ("text", report.text()),
-        ("json", report.json()),
-        ("html", report.html()),
-        ("junit", report.junit()),
-        ("markdown", report.markdown()),
-        ("badge", report.badge()),
-    ]
+    report.results[6] = hostile("pkce", Stop::not_applicable(HOSTILE), None);
+    report.preflight = vec![PreflightStep::new("reachable", HOSTILE)];
+    report.good[0].1 = vec![line("app", HOSTILE)];
+    "http://localhost:5000/``b`".clone_into(&mut report.target);
+    report
 }
 
 /// A report without the lines of the reference consumers, which change with them. The names of
@@ -130,166 +122,101 @@ fn without_sources(report: &str) -> String {
     kept.map(|line| line.to_owned() + "\n").collect()
 }
 
+type Format = fn(&Report) -> String;
+
 #[test]
 fn every_format_is_as_published_and_a_text_of_the_app_is_never_markup() {
-    let reports = [
-        ("failing", failing()),
-        ("good", report_of(&[("pkce", Verdict::Pass)])),
+    let formats: [(_, Format); 6] = [
+        ("text", Report::text),
+        ("json", Report::json),
+        ("html", Report::html),
+        ("junit", Report::junit),
+        ("markdown", Report::markdown),
+        ("badge", Report::badge),
     ];
-    for (name, report) in reports {
-        for (format, text) in formats(&report) {
+    let good = report_of(&[("pkce", Verdict::Pass)]);
+    for (name, report) in [("failing", failing()), ("good", good)] {
+        for (format, write) in formats {
+            let text = write(&report);
             let is_wrong = |it: &char| (it.is_control() && *it != '\n') || *it == '\u{202e}';
             assert_eq!(text.chars().find(is_wrong), None, "{name} {format}");
-            // The style of the page says nothing about a report.
-            let shown = text.split_once("</style>").map_or(&*text, |(_, it)| it);
-            insta::assert_snapshot!(format!("{name}-{format}"), without_sources(shown));
-        }
-    }
-}
-
-#[test]
-fn a_page_fetches_nothing_and_has_no_script() {
-    let html = without_sources(&failing().html());
-    for fetches in ["src=", "<script", "@import", "url("] {
-        assert!(!html.contains(fetches), "{fetches}");
-    }
-    assert_eq!(html.matches("<link").count(), 1);
-    assert!(html.contains(r#"<link rel="icon" href="data:,">"#));
-    assert!(html.contains("default-src 'none'"));
-}
-
-/// A report of every check of the catalogue.
-fn report_of_all(verdict: Verdict) -> Report {
-    let checks = catalogue::checks().iter();
-    report(checks.map(|it| result(it, verdict)).collect())
-}
-
-#[test]
-fn every_id_of_a_page_occurs_once_and_every_label_has_its_input() {
-    let html = report_of_all(Verdict::Fail).html();
-    let after = |mark: &str| -> Vec<String> {
-        let parts = html.split(mark).skip(1);
-        let values = parts.map(|it| it.split('"').next().unwrap_or_default().to_owned());
-        values.collect()
-    };
-    let mut ids = after(" id=\"");
-    for mark in [" for=\"", "aria-labelledby=\"", "href=\"#"] {
-        assert!(after(mark).iter().all(|id| ids.contains(id)), "{mark}");
-    }
-    let number = ids.len();
-    ids.sort();
-    ids.dedup();
-    assert_eq!(ids.len(), number);
-}
-
-#[test]
-fn a_terminal_of_100_columns_wraps_nothing_but_code_and_commands() {
-    for verdict in [Verdict::Fail, Verdict::Pass] {
-        for line in report_of_all(verdict).text().lines() {
-            let is_copied = line.starts_with("  repeat") || line.starts_with("    ");
-            assert!(is_copied || line.chars().count() <= 100, "{line}");
+            // The style sheet says nothing about a report, and fetches nothing.
+            let (before, rest) = text.split_once("<style>").unwrap_or((&text, ""));
+            let (style, after) = rest.split_once("</style>").unwrap_or_default();
+            assert!(!style.contains("@import") && !style.contains("url("));
+            let shown = without_sources(&format!("{before}{after}"));
+            insta::assert_snapshot!(format!("{name}-{format}"), shown);
         }
     }
 }
 
 #[test]
 fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
-    use Effect::{Attack, Fault, SecondWeakness};
-    use Severity::{Advice, Must, Should};
-    use Verdict::{Fail, Harness, NotApplicable, NotTestable, NotTested, Pass};
-    let pkce = check("pkce");
-    let grade_of = |verdict, if_broken, severity| {
-        let check = Check {
-            severity,
-            if_broken,
-            ..pkce.clone()
-        };
-        let check = Box::leak(Box::new(check));
-        Grade::of(&[result(pkce, Pass), result(check, verdict)])
-    };
-    for severity in [Must, Should, Advice] {
-        for if_broken in [Fault, SecondWeakness, Attack] {
-            let broken = match (if_broken, severity) {
-                (Attack, _) => Grade::C,
-                (SecondWeakness, _) | (Fault, Must) => Grade::B,
-                _ => Grade::A,
+    let mut grades = String::new();
+    for severity in [Severity::Must, Severity::Should, Severity::Advice] {
+        for if_broken in [Effect::Attack, Effect::SecondWeakness, Effect::Fault] {
+            let changed = Check {
+                severity,
+                if_broken,
+                ..check("pkce").clone()
             };
-            for (verdict, grade) in [
-                (Fail, broken),
-                (NotTestable, broken),
-                (Pass, Grade::APlus),
-                (NotApplicable, Grade::APlus),
-                (NotTested, Grade::A),
-                (Harness, Grade::A),
-            ] {
-                let context = format!("{verdict:?} {severity:?} {if_broken:?}");
-                assert_eq!(grade_of(verdict, if_broken, severity), grade, "{context}");
-            }
+            let changed: &Check = Box::leak(Box::new(changed));
+            let row = Verdict::ALL.map(|verdict| {
+                let grade = Grade::of(&[
+                    result(check("pkce"), Verdict::Pass),
+                    result(changed, verdict),
+                ]);
+                format!(
+                    "{} {}",
+                    verdict.label(),
+                    grade.map_or("none", Grade::as_str)
+                )
+            });
+            let _ = writeln!(grades, "{severity:?} {if_broken:?}: {}", row.join(", "));
         }
     }
-    assert_eq!(Grade::of(&[]), Grade::C);
-    let untried = ["untried", "controls"].map(|step| {
-        let says = String::new();
-        grade(&[result(pkce, Pass)], &[PreflightStep { step, says }])
-    });
-    assert_eq!(untried, [Grade::A, Grade::APlus]);
-    assert_eq!(failing().grade, Grade::F, "of a takeover");
+    insta::assert_snapshot!("grades", grades);
+}
+
+/// What a report says on the whole, and what it means for an exit status and a build server.
+fn conclusion(report: &Report) -> String {
+    let (title, meaning, is_good) = (report.title(), report.meaning(), report.is_good());
+    let first = report.fix_first().map_or("nothing", |it| &it.check.id);
+    let junit = report.junit();
+    let (_, counts) = junit.lines().nth(1).unwrap().split_once(" tests=").unwrap();
+    format!("  {title}. {meaning}\n  good: {is_good}; fix first: {first}; tests={counts}\n")
 }
 
 #[test]
-fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
-    let all = catalogue::checks().len();
-    let relay = ("relay", Verdict::NotTested);
-    let (pkce, fresh) = (("pkce", Verdict::Pass), ("key-fresh", Verdict::Harness));
-    for (verdicts, meaning) in [
-        (
-            &[relay][..],
-            "Nothing was tried. The grade leaves out the one check that was not tested.",
-        ),
-        (
-            &[relay, pkce, fresh],
-            "Everything that was tried passes. The grade leaves out the 2 checks that were not tested.",
-        ),
-        (&[pkce], "Everything passes."),
-    ] {
-        let run = format!(
-            "This examination ran {} of the {all} checks.",
-            verdicts.len()
-        );
-        assert_eq!(report_of(verdicts).meaning(), format!("{meaning} {run}"));
-    }
-}
-
-#[test]
-fn a_known_failure_is_forgiven_and_fixed_last_until_it_passes() {
-    use Verdict::{Fail, Harness, Pass};
+fn a_report_concludes_from_what_was_tried_and_counts_and_forgives_known_failures() {
+    use Verdict::{Fail, Harness, NotTested, Pass};
+    let (relay, pkce, fresh) = (("relay", NotTested), ("pkce", Pass), ("key-fresh", Harness));
     let (replay, cookie) = (("callback-replay", Fail), ("cookie-attributes", Fail));
-    for (verdicts, known, is_good, first) in [
-        (&[replay, cookie][..], "", false, "callback-replay"),
-        (
-            &[replay, cookie],
-            "callback-replay",
-            true,
-            "cookie-attributes",
-        ),
-        (&[replay], "callback-replay", true, "callback-replay"),
-        (&[("pkce", Pass), ("key-fresh", Pass)], "", true, ""),
-        (&[("pkce", Pass), ("key-fresh", Pass)], "pkce", false, ""),
-        (&[("key-fresh", Harness), ("pkce", Pass)], "", true, ""),
+    let mut shown = String::new();
+    for (verdicts, known) in [
+        (&[relay][..], ""),
+        (&[relay, pkce, fresh], ""),
+        (&[pkce], ""),
+        (&[pkce], "pkce"),
+        (&[("frame", Fail)], ""),
+        (&[replay, cookie], ""),
+        (&[replay, cookie], "callback-replay"),
+        (&[replay], "callback-replay"),
     ] {
         let mut report = report_of(verdicts);
         report.expected = vec![known.to_owned()];
-        assert_eq!(report.is_good(), is_good, "{verdicts:?} {known}");
-        let fix_first = report.fix_first().map_or("", |it| &it.check.id);
-        assert_eq!(fix_first, first, "{verdicts:?} {known}");
-        let is_named = report.text().contains("passes: remove it from `expect`.");
-        assert_eq!(is_named, known == "pkce", "{verdicts:?} {known}");
-        let failures = verdicts
-            .iter()
-            .filter(|(id, it)| (*it == Fail) != (*id == known));
-        let failures = format!("failures=\"{}\"", failures.count());
-        assert!(report.junit().contains(&failures), "{verdicts:?} {known}");
+        let _ = writeln!(
+            shown,
+            "{verdicts:?}, known: {known:?}\n{}",
+            conclusion(&report)
+        );
     }
+    let all = catalogue::checks().iter();
+    let mut whole = report(all.map(|check| result(check, Pass)).collect());
+    let _ = writeln!(shown, "every check passes\n{}", conclusion(&whole));
+    whole.preflight = vec![PreflightStep::new("untried", "a button")];
+    let _ = writeln!(shown, "and a button was not tried\n{}", conclusion(&whole));
+    insta::assert_snapshot!("conclusions", shown);
 }
 
 #[test]
@@ -299,30 +226,27 @@ fn a_check_that_came_after_the_catalogue_is_reported_and_does_not_count() {
         ..check("callback-replay").clone()
     };
     let newer = result(Box::leak(Box::new(newer)), Verdict::Fail);
-    let of = |catalogue: &str| {
-        let mut report = report(vec![result(check("pkce"), Verdict::Pass), newer.clone()]);
-        catalogue.clone_into(&mut report.origin.catalogue);
-        report.grade = report.graded();
-        report
-    };
-    let (pinned, current) = (of("2026-11"), of("2027-01"));
-    assert_eq!((pinned.grade, current.grade), (Grade::APlus, Grade::C));
-    assert!(pinned.is_good() && !current.is_good());
-    let says = "FAIL callback-replay (must, since 2027-01, does not count)";
-    assert!(pinned.text().contains(says), "{}", pinned.text());
-    let says = "It leaves out 1 that came after the catalogue 2026-11.";
-    assert!(pinned.meaning().contains(says), "{}", pinned.meaning());
-    assert!(pinned.junit().contains("failures=\"0\""));
+    let mut shown = String::new();
+    for catalogue in ["2026-11", "2027-01"] {
+        let older = result(check("pkce"), Verdict::Pass);
+        for results in [vec![older, newer.clone()], vec![newer.clone()]] {
+            let mut report = report(results);
+            catalogue.clone_into(&mut report.origin.catalogue);
+            let text = report.text();
+            let found = text.lines().find(|it| it.starts_with("FAIL")).unwrap();
+            let _ = writeln!(shown, "{catalogue}: {found}\n{}", conclusion(&report));
+        }
+    }
+    insta::assert_snapshot!("newer-checks", shown);
 }
 
 #[test]
 fn a_comparison_names_what_became_better_and_worse_and_worse_is_no_success() {
     use Verdict::{Fail, NotTested, Pass};
     let older = report_of(&[("pkce", Fail), ("key-fresh", Pass), ("relay", NotTested)]).json();
-    let older = older.replace("\"relay\"", "\"no-such-check\"");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("old.json");
-    std::fs::write(&file, older).unwrap();
+    std::fs::write(&file, older.replace("\"relay\"", "\"no-such-check\"")).unwrap();
     let older = OlderReport::read(&file).unwrap();
     let newer = report_of(&[("pkce", Pass), ("key-fresh", NotTested), ("frame", Pass)]);
     assert!(newer.is_good());
@@ -337,58 +261,46 @@ fn a_comparison_names_what_became_better_and_worse_and_worse_is_no_success() {
 }
 
 #[test]
-fn a_repeated_check_replaces_its_older_result_and_the_grade_follows() {
-    let old = report_of(&[
-        ("key-fresh", Verdict::Pass),
-        ("state-checked", Verdict::Fail),
-    ]);
-    let both = old.updated(report_of(&[("state-checked", Verdict::Pass)]));
+fn a_repeated_check_replaces_its_older_result() {
+    use Verdict::{Fail, Pass};
+    let old = report_of(&[("key-fresh", Pass), ("state-checked", Fail)]);
+    let both = old.updated(report_of(&[("state-checked", Pass)]));
     let results = both.results.iter();
     let verdicts: Vec<_> = results.map(|it| (&*it.check.id, it.verdict)).collect();
-    let expected = [
-        ("key-fresh", Verdict::Pass),
-        ("state-checked", Verdict::Pass),
-    ];
-    assert_eq!(verdicts, expected);
-    assert_eq!(both.grade, Grade::APlus);
+    assert_eq!(verdicts, [("key-fresh", Pass), ("state-checked", Pass)]);
 }
 
 #[test]
 fn the_command_to_repeat_a_check_survives_a_shell_and_keeps_the_flags_of_the_plan() {
-    let mut report = report_of(&[("pkce", Verdict::Pass)]);
-    let start = "just examine http://localhost:5000/";
-    let words = ["sh", "-c", "echo 'a b'; $X", ""].map(str::to_owned);
-    report.command = words.to_vec();
-    assert_eq!(
-        report.repeat("pkce"),
-        format!("{start} --only pkce -- sh -c 'echo '\\''a b'\\''; $X' ''")
-    );
+    let mut report = report_of(&[]);
+    "http://localhost:5000/?a=1&b=2".clone_into(&mut report.target);
+    report.command = ["sh", "-c", "echo 'a b'; $X", ""].map(str::to_owned).into();
+    let start = "just examine 'http://localhost:5000/?a=1&b=2'";
+    let expected = format!("{start} --only pkce -- sh -c 'echo '\\''a b'\\''; $X' ''");
+    assert_eq!(report.repeat("pkce"), expected);
     report.command.clear();
-    let mut plan = crate::ExaminationPlan::new("http://localhost:5000/".parse().unwrap());
-    "http://127.0.0.1:9010".clone_into(&mut plan.control);
-    plan.hints.whoami = Some("/me".to_owned());
-    plan.hints.sign_out = Some(crate::app::Step::Css("#out".to_owned()));
-    let request = crate::app::Step::Request {
+    let post = Step::Request {
         method: "POST".to_owned(),
         path: "/login".to_owned(),
         body: String::new(),
     };
-    plan.hints.sign_in = vec![("google".to_owned(), request)];
-    let env = [("DB".to_owned(), "{folder}/db".to_owned())].into();
-    let command = ["store", "{port}"].map(str::to_owned).to_vec();
-    plan.share = Some(crate::share::Share { env, command });
-    plan.flow = Some(Flow::Clean);
+    let plan = ExaminationPlan {
+        control: "http://127.0.0.1:9010".to_owned(),
+        hints: Hints {
+            whoami: Some("/me".to_owned()),
+            sign_in: vec![("google".to_owned(), post)],
+            sign_out: Some(Step::Css("#out".to_owned())),
+        },
+        share: Some(Share {
+            env: [("DB".to_owned(), "{folder}/db".to_owned())].into(),
+            command: ["store", "{port}"].map(str::to_owned).into(),
+        }),
+        flow: Some(Flow::Clean),
+        ..ExaminationPlan::new("http://localhost:5000/".parse().unwrap())
+    };
     report.flags = plan.flags();
-    assert_eq!(
-        report.repeat("pkce"),
-        format!(
-            "{start} --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --share 'DB={{folder}}/db' --share-command 'store {{port}}' --flow clean --only pkce"
-        )
+    let expected = format!(
+        "{start} --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --share 'DB={{folder}}/db' --share-command 'store {{port}}' --flow clean --only pkce"
     );
-    report.flags.clear();
-    "http://localhost:5000/?a=1&b=2".clone_into(&mut report.target);
-    assert_eq!(
-        report.repeat("pkce"),
-        "just examine 'http://localhost:5000/?a=1&b=2' --only pkce"
-    );
+    assert_eq!(report.repeat("pkce"), expected);
 }

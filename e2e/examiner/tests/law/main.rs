@@ -126,8 +126,8 @@ async fn a_good_consumer_passes(consumer: Consumer) {
     plan.jobs = Some(2);
     let report = examine(&copy, plan).await;
     assert_eq!(red(&report), [], "{consumer:?}");
-    let grade = if is_whole { "A+" } else { "A" };
-    assert_eq!(report.grade.as_str(), grade, "{consumer:?}");
+    let grade = if is_whole { "Grade A+" } else { "Grade A" };
+    assert_eq!(report.title(), grade, "{consumer:?}");
 }
 
 // Threats: C14, C18.
