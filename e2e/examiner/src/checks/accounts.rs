@@ -1,12 +1,11 @@
 //! Accounts: one for each subject, exactly as it is, and by no other value of a profile.
 
 use futures_util::future::try_join_all;
-use serde_json::{Value, json};
 use url::Url;
 
 use super::corpora::{CORPORA, fill};
 use super::demands::no_server_error;
-use super::profiles::answered;
+use super::profiles::{cannot_sign_in, given_profile};
 use crate::app::SignInWay;
 use crate::browser::{Clickable, Form, Page, Visit};
 use crate::random;
@@ -23,30 +22,26 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
     for way in ways.clone() {
         let owned = Belongings::make(trial, way, Person::new("Vera")).await?;
         let owner = &owned.owner.person;
-        let other = same_address(owner, "Mallory");
         let by = "another user with the same e-mail address and user name";
-        owned.require_hidden_from(way, other, by).await?;
+        let other = same_address(owner);
+        owned.require_hidden_from(way, other.clone(), by).await?;
         for elsewhere in ways.clone().filter(|it| it.provider != way.provider) {
+            let id = owner.id.clone();
             let same_id = Person {
-                id: owner.id.clone(),
-                ..same_address(owner, "Mallory")
+                id,
+                ..other.clone()
             };
             let by = "a user of the other provider with the same id and e-mail address";
             owned.require_hidden_from(elsewhere, same_id, by).await?;
         }
         owned.require_known()?;
-        let namesake = Person {
-            id: random::digits(),
-            ..owner.clone()
-        };
+        let mut namesake = owner.clone();
+        namesake.id = random::digits();
         let by = "another user with the same name, user name, e-mail address and picture";
         owned.require_hidden_from(way, namesake, by).await?;
-        let renamed = Person {
-            id: owner.id.clone(),
-            ..Person::new("Maria")
-        };
-        let (mut again, _) = signed_in(trial, "the victim's browser", way, renamed).await?;
-        let shows = showing(&mut again, &owned.pages, &owned.text).await?;
+        let mut renamed = Person::new("Maria");
+        renamed.id.clone_from(&owner.id);
+        let shows = owned.shown_to("the victim's browser", renamed).await?;
         require(
             !shows.is_empty(),
             || "a user whose name and e-mail address have changed at the provider gets a new account and loses what they saved",
@@ -63,24 +58,21 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
         let by = "another user without an e-mail address";
         owned.require_hidden_from(trial.way()?, other, by).await?;
     }
-    at_once(trial).await
+    two_at_once(trial).await
 }
 
 /// Two users with one e-mail address and one user name, who come back for the first time at
 /// the same moment.
-async fn at_once(trial: &Trial<'_>) -> Outcome {
-    let mut vera = trial.user("the victim's browser", "Vera");
-    let other = same_address(&vera.person, "Mallory");
-    let mut mallory = trial.user_as("the attacker's browser", other);
-    let (own, others) = (
-        vera.up_to_callback().await?,
-        mallory.up_to_callback().await?,
-    );
-    let (landing, page) = tokio::try_join!(vera.visit(own), mallory.visit(others))?;
+async fn two_at_once(trial: &Trial<'_>) -> Outcome {
+    let vera = trial.user("the victim's browser", "Vera");
+    let mallory = trial.user_as("the attacker's browser", same_address(&vera.person));
+    let mut both = [vera, mallory];
+    let pages = come_back_at_once(&mut both).await?;
+    let [mut vera, mallory] = both;
     vera.require_signed_in().await?;
-    let owned = Belongings::of(vera, trial.way()?, &landing).await?;
+    let owned = Belongings::of(vera, trial.way()?, &pages[0]).await?;
     let by = "another user with the same e-mail address, who came back at the same moment,";
-    owned.require_hidden(mallory, &page, by).await
+    owned.require_hidden(mallory, &pages[1], by).await
 }
 
 /// `one-account`: one person comes back in several browsers at once, for the first time.
@@ -89,32 +81,31 @@ pub(super) async fn one_account(trial: &Trial<'_>) -> Outcome {
     let known = Belongings::make(trial, way, Person::new("Ada")).await?;
     known.require_known()?;
     let mut browsers = vec![trial.user("browser A", "Ada"); BROWSERS];
-    let mut callbacks = Vec::new();
-    for browser in &mut browsers {
-        callbacks.push(browser.up_to_callback().await?);
-    }
-    let arrivals = browsers.iter_mut().zip(callbacks);
-    let arrivals = arrivals.map(|(browser, callback)| browser.visit(callback));
-    let landings = try_join_all(arrivals).await?;
-    for (mut browser, landing) in browsers.into_iter().zip(&landings) {
+    let landings = come_back_at_once(&mut browsers).await?;
+    for (browser, landing) in browsers.into_iter().zip(&landings) {
         let what = format!("one user came back in {BROWSERS} browsers at once, and one ends with");
         no_server_error(landing, &what)?;
-        let pages = pages_of(trial, landing)?;
+        let mut owned = Belongings::unknown(browser, way, landing)?;
         // An app may keep one session of a user, and a text once.
-        let saved = save(&mut browser, &pages, |path| path == known.form).await?;
-        let Some((_, text)) = saved else { continue };
-        let again = signed_in(trial, "browser B", way, browser.person);
-        let (mut again, _) = again.await?;
-        require(
-            !showing(&mut again, &pages, &text).await?.is_empty(),
-            || {
-                format!(
-                    "a user who came back in {BROWSERS} browsers at once for the first time has several accounts: what one browser saves, the next sign-in does not show"
-                )
-            },
-        )?;
+        if owned.save(|path| *path == known.form).await?.is_none() {
+            continue;
+        }
+        let person = owned.owner.person.clone();
+        let shows = owned.shown_to("browser B", person).await?;
+        require(!shows.is_empty(), || {
+            format!(
+                "a user who came back in {BROWSERS} browsers at once for the first time has several accounts: what one browser saves, the next sign-in does not show"
+            )
+        })?;
     }
     Ok(())
+}
+
+/// The users go up to their callbacks, ask for them at the same moment, and get these pages.
+async fn come_back_at_once(users: &mut [User<'_>]) -> Outcome<Vec<Page>> {
+    let callbacks = try_join_all(users.iter_mut().map(User::up_to_callback)).await?;
+    let arrivals = users.iter_mut().zip(callbacks);
+    try_join_all(arrivals.map(|(user, callback)| user.visit(callback))).await
 }
 
 /// `subject-exact`: subjects that are alike, each with another one's belongings.
@@ -126,21 +117,19 @@ pub(super) async fn subject_exact(trial: &Trial<'_>) -> Outcome {
             ("b", random::letters()),
             ("n", random::digits()),
         ];
-        let owner = Person {
-            subject: Some(fill(&row.owner, &words)),
-            ..Person::new("Vera")
+        let with_subject = |first: &str, row: &str| Person {
+            subject: Some(fill(row, &words)),
+            ..Person::new(first)
         };
+        let owner = with_subject("Vera", &row.owner);
         let Some(owned) = Belongings::made(trial, way, owner).await? else {
             // A subject of this form is refused, and with it its likes.
             continue;
         };
         owned.require_known()?;
         for (what, other) in &row.others {
-            let other = Person {
-                subject: Some(fill(other, &words)),
-                ..Person::new("Mallory")
-            };
             let by = format!("a user whose subject {what}");
+            let other = with_subject("Mallory", other);
             let hidden = owned.require_hidden_from(way, other, &by).await;
             // No user chooses their subject.
             hidden.map_err(|stop| Stop {
@@ -157,22 +146,16 @@ pub(super) async fn subject_exact(trial: &Trial<'_>) -> Outcome {
 pub(super) async fn unverified_email(trial: &Trial<'_>) -> Outcome {
     let way = trial.way()?;
     let owned = Belongings::make(trial, way, Person::new("Vera")).await?;
-    let other = Person {
-        email: owned.owner.person.email.clone(),
-        is_email_verified: false,
-        ..Person::new("Mallory")
-    };
+    let mut other = Person::new("Mallory");
+    other.email.clone_from(&owned.owner.person.email);
+    other.is_email_verified = false;
     let by = "another user with the same e-mail address, which is not verified,";
     owned.require_hidden_from(way, other, by).await?;
     // An attacker claims an address, and waits for its owner.
-    let attacker = Person {
-        is_email_verified: false,
-        ..Person::new("Mallory")
-    };
-    let owner = Person {
-        email: attacker.email.clone(),
-        ..Person::new("Vera")
-    };
+    let mut attacker = Person::new("Mallory");
+    attacker.is_email_verified = false;
+    let mut owner = Person::new("Vera");
+    owner.email.clone_from(&attacker.email);
     // An address that is not verified may be refused.
     if let Some(planted) = Belongings::made(trial, way, attacker).await? {
         let by = "a user who owns the e-mail address that the first user only claimed";
@@ -182,11 +165,11 @@ pub(super) async fn unverified_email(trial: &Trial<'_>) -> Outcome {
 }
 
 /// Another person with the same e-mail address and user name.
-fn same_address(person: &Person, first: &str) -> Person {
+fn same_address(person: &Person) -> Person {
     Person {
         email: person.email.clone(),
         username: person.username.clone(),
-        ..Person::new(first)
+        ..Person::new("Mallory")
     }
 }
 
@@ -194,6 +177,7 @@ fn same_address(person: &Person, first: &str) -> Person {
 struct Belongings<'t> {
     /// The owner, who is signed in.
     owner: User<'t>,
+    way: &'t SignInWay,
     /// The path of the form that keeps the text.
     form: String,
     text: String,
@@ -222,36 +206,70 @@ impl<'t> Belongings<'t> {
     }
 
     /// The same for an owner who is signed in already.
-    async fn of(mut owner: User<'t>, way: &'t SignInWay, landing: &Page) -> Outcome<Self> {
-        let trial = owner.trial;
-        let pages = pages_of(trial, landing)?;
+    async fn of(owner: User<'t>, way: &'t SignInWay, landing: &Page) -> Outcome<Self> {
+        let mut owned = Self::unknown(owner, way, landing)?;
         let mut tried = Vec::new();
-        while let Some((form, text)) = save(&mut owner, &pages, |path| {
-            !tried.iter().any(|it| it == path)
-        })
-        .await?
-        {
+        while let Some(form) = owned.save(|path| !tried.contains(path)).await? {
             // What only this session keeps belongs to no account; nor does what everybody sees.
-            let (mut again, _) = signed_in(trial, "browser B", way, owner.person.clone()).await?;
-            let shows = showing(&mut again, &pages, &text).await?;
-            let (mut otto, _) = signed_in(trial, "browser C", way, Person::new("Otto")).await?;
-            if !shows.is_empty() && showing(&mut otto, &pages, &text).await?.is_empty() {
-                return Ok(Self {
-                    owner,
-                    form,
-                    text,
-                    pages: shows,
-                });
+            let person = owned.owner.person.clone();
+            let again = owned.shown_to("browser B", person).await?;
+            let elsewhere = owned.shown_to("browser C", Person::new("Otto")).await?;
+            if !again.is_empty() && elsewhere.is_empty() {
+                (owned.form, owned.pages) = (form, again);
+                return Ok(owned);
             }
             tried.push(form);
         }
+        owned.pages.clear();
+        Ok(owned)
+    }
+
+    /// No text yet, and the pages on which a user may find one: that after the sign-in, and
+    /// those that every check opens.
+    fn unknown(owner: User<'t>, way: &'t SignInWay, landing: &Page) -> Outcome<Self> {
+        let testbed = owner.trial.testbed;
+        let whoami = testbed.at(&owner.trial.app.whoami)?;
+        let mut pages = vec![landing.url.clone(), whoami, testbed.start.clone()];
+        pages.dedup();
         let (form, text) = (String::new(), String::new());
         Ok(Self {
             owner,
+            way,
             form,
             text,
-            pages: Vec::new(),
+            pages,
         })
+    }
+
+    /// Saves a text by the first form that may be tried, by its path, and after which a page of
+    /// the owner's shows the text. Returns the path.
+    async fn save(&mut self, may_try: impl Fn(&String) -> bool) -> Outcome<Option<String>> {
+        let owner = &mut self.owner;
+        for page in &self.pages {
+            let shown = owner.open(page).await?;
+            for mut form in shown.forms() {
+                let path = form.action.path().to_owned();
+                if !takes_text(owner.trial, &form) || !may_try(&path) {
+                    continue;
+                }
+                self.text = random::letters();
+                for field in form.text_fields.clone() {
+                    form.fill(&field, &self.text);
+                }
+                let visit = Visit::press(&shown, &Clickable::Button(form.into(), 0));
+                let is_sent = owner.visit(visit).await.is_ok();
+                if is_sent && !showing(owner, &self.pages, &self.text).await?.is_empty() {
+                    return Ok(Some(path));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The pages that show the text to this person, signed in in a fresh browser.
+    async fn shown_to(&self, browser: &str, person: Person) -> Outcome<Vec<Url>> {
+        let (mut user, _) = signed_in(self.owner.trial, browser, self.way, person).await?;
+        showing(&mut user, &self.pages, &self.text).await
     }
 
     async fn require_hidden_from(&self, way: &SignInWay, other: Person, by: &str) -> Outcome {
@@ -277,10 +295,8 @@ impl<'t> Belongings<'t> {
         })?;
         // An address that is not verified may be refused, and a subject of another form.
         let may_refuse = !second.person.is_email_verified || second.person.subject.is_some();
-        require(may_refuse || second.person.is_shown_in(&body), || {
-            let (path, status) = (landing.url.path(), landing.status);
-            format!("{by} cannot sign in: the callback ended at {path} with status {status}")
-        })
+        let is_in = may_refuse || second.person.is_shown_in(&body);
+        require(is_in, || cannot_sign_in(by, landing))
     }
 
     /// Ends the check if nothing belongs to the account: then nothing is known.
@@ -294,42 +310,6 @@ impl<'t> Belongings<'t> {
     }
 }
 
-/// The pages on which a user may find a text: the one after the sign-in, and those that every
-/// check opens.
-fn pages_of(trial: &Trial<'_>, landing: &Page) -> Outcome<Vec<Url>> {
-    let whoami = trial.testbed.at(&trial.app.whoami)?;
-    let mut pages = vec![landing.url.clone(), whoami, trial.testbed.start.clone()];
-    pages.dedup();
-    Ok(pages)
-}
-
-/// Saves a text by the first form that may be tried, by its path, and after which a page of
-/// the user's shows the text. Returns the path and the text.
-async fn save(
-    user: &mut User<'_>,
-    pages: &[Url],
-    may_try: impl Fn(&str) -> bool,
-) -> Outcome<Option<(String, String)>> {
-    for page in pages {
-        let shown = user.open(page).await?;
-        for mut form in shown.forms() {
-            let path = form.action.path().to_owned();
-            if !takes_text(user.trial, &form) || !may_try(&path) {
-                continue;
-            }
-            let text = random::letters();
-            for field in form.text_fields.clone() {
-                form.fill(&field, &text);
-            }
-            let visit = Visit::press(&shown, &Clickable::Button(form.into(), 0));
-            if user.visit(visit).await.is_ok() && !showing(user, pages, &text).await?.is_empty() {
-                return Ok(Some((path, text)));
-            }
-        }
-    }
-    Ok(None)
-}
-
 /// A sign-in by `way` in a fresh browser, and the page at its end; it is not checked who is
 /// signed in.
 async fn signed_in<'t>(
@@ -338,11 +318,10 @@ async fn signed_in<'t>(
     way: &SignInWay,
     person: Person,
 ) -> Outcome<(User<'t>, Page)> {
-    if let Some(subject) = person.subject.clone() {
-        let change = |profile: &mut Value| profile["subject"] = json!(subject);
-        return answered(trial, browser, person, change).await;
-    }
     let mut user = trial.user_as(browser, person);
+    if user.person.subject.is_some() {
+        return given_profile(&user, |_| ()).await;
+    }
     let begun = trial.begin_by(&mut user.browser, way).await?;
     let landing = user.finish(begun).await?;
     Ok((user, landing))
@@ -350,31 +329,26 @@ async fn signed_in<'t>(
 
 /// The person without the values that the other has as well.
 fn unshared(person: &Person, other: &Person) -> Person {
-    let own = |own: &Option<String>, its: &Option<String>| own.clone().filter(|_| own != its);
-    let id = match person.id == other.id {
-        true => random::digits(),
-        false => person.id.clone(),
-    };
-    Person {
-        id,
-        name: own(&person.name, &other.name),
-        email: own(&person.email, &other.email),
-        // An address begins with it.
-        username: None,
-        ..person.clone()
+    let mut own = person.clone();
+    // An address begins with it.
+    own.username = None;
+    if own.id == other.id {
+        own.id = random::digits();
     }
+    own.name.take_if(|_| person.name == other.name);
+    own.email.take_if(|_| person.email == other.email);
+    own
 }
 
 /// Whether a form takes a text, and is neither a way in nor the way out.
 fn takes_text(trial: &Trial<'_>, form: &Form) -> bool {
     let path = form.action.path();
     let ways = trial.app.ways.iter().flat_map(|way| &way.steps);
-    let steps = ways.chain(&trial.app.sign_out);
-    let mut known = steps.filter_map(|step| step.path());
+    let mut known = ways.chain(&trial.app.sign_out);
     !form.text_fields.is_empty()
         && !form.has_password
         && trial.testbed.is_app(&form.action)
-        && !known.any(|its| its == path)
+        && !known.any(|step| step.path() == Some(path))
 }
 
 /// The pages that show the text.

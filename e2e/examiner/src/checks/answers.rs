@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use url::{Position, Url};
 
 use super::corpora::{CORPORA, Part, WrongAnswer, fill};
-use super::demands::{SignedInLook, page_in_words, parameter};
-use super::failures::{Login, answer, calls_of, was_met_by_another};
-use crate::app::Flow;
+use super::demands::{SignedInLook, page_in_words};
+use super::failures::{answer, calls_of, not_called};
 use crate::browser::{Arrival, Visit};
 use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
 use crate::random;
@@ -40,11 +39,9 @@ async fn try_answers(trial: &Trial<'_>, is_chosen: fn(&WrongAnswer) -> bool) -> 
     for operation in calls_of(trial.flow) {
         let wrong = CORPORA.wrong_answer.iter().filter(|it| is_chosen(it));
         let wrong = wrong.filter(|it| it.pointer_in(operation).is_some());
-        let wrong: Vec<_> = wrong.map(Some).collect();
         // The hand-made answer itself is right: what is refused after it is its change.
-        let right = wrong.first().map(|_| None);
-        for answer in right.into_iter().chain(wrong) {
-            let outcome = try_answer(trial, &looks, operation, answer).await;
+        for wrong in [None].into_iter().chain(wrong.map(Some)) {
+            let outcome = try_answer(trial, &looks, operation, wrong).await;
             if !cases.go_on(&trial.transcript, outcome) {
                 return cases.end();
             }
@@ -57,17 +54,64 @@ async fn try_answers(trial: &Trial<'_>, is_chosen: fn(&WrongAnswer) -> bool) -> 
 async fn try_answer(
     trial: &Trial<'_>,
     looks: &SignedInLook,
-    operation: &'static str,
+    operation: &str,
     wrong: Option<&WrongAnswer>,
 ) -> Outcome {
+    let ada = trial.user("browser A", "Ada");
+    let by_hand = |right: Value| match wrong {
+        Some(wrong) => wrong.apply(operation, &right),
+        None => json_answer(200, &right),
+    };
+    let (mut user, arrival) = answered(&ada, operation, by_hand).await?;
+    let is_in = user.is_signed_in().await?;
+    let Some(wrong) = wrong else {
+        let is_accepted = is_in || matches!(arrival, Arrival::Stopped(_));
+        let refused = format!("the app refuses a right answer of {operation}");
+        return is_accepted.then_some(()).ok_or(Stop::not_testable(refused));
+    };
+    let cause = format!("answered {operation} with {}", wrong.name);
+    let Arrival::Page(page) = arrival else {
+        return Err(Stop::fail(format!(
+            "{cause}, the app sends the browser on all the same"
+        )));
+    };
+    let is_in = is_in || looks.is_shown_to(&mut user).await?;
+    require(!is_in, || format!("{cause}, the app signs the user in"))?;
+    page_in_words(trial, &page, &cause)
+}
+
+/// A login of `user` in which the app's call of `operation` is answered by hand: with the members
+/// of the fault that `by_hand` makes of the right body. Where the answer starts a login, the
+/// browser stops before it leaves the app.
+pub(super) async fn answered<'t>(
+    user: &User<'t>,
+    operation: &str,
+    by_hand: impl Fn(Value) -> Value,
+) -> Outcome<(User<'t>, Arrival)> {
+    let trial = user.trial;
     for _ in 0..ATTEMPTS {
-        let mut login = login_without_provider(trial, operation).await?;
-        let right = right_answer(&login.user, operation).await?;
+        let mut user = user.clone();
+        let next = up_to_call(&mut user, operation).await?;
+        let right = right_answer(&user, operation).await?;
         let mark = trial.mark().await?;
-        arm_answer(&login.user, operation, &right, wrong).await?;
-        let outcome = try_once(looks, &mut login, operation, wrong, mark).await;
-        if !was_met_by_another(trial, operation, mark).await? {
-            return outcome;
+        if operation == TOKEN {
+            // The broker knows no made-up token.
+            let profile = json_answer(200, &profile_of(&user));
+            trial.arm_with(PROFILE, "answer", &profile).await?;
+        }
+        let members = by_hand(right);
+        trial.arm_with(operation, "answer", &members).await?;
+        let leaves = |url: &Url| operation == SESSION && !trial.testbed.is_app(url);
+        let arrival = user.browser.visit_until(next, leaves).await;
+        trial.testbed.control.disarm().await?;
+        let mut calls = trial.testbed.calls(mark).await?;
+        calls.retain(|call| call.operation == operation);
+        let met = calls.iter().find(|call| call.fault.is_some());
+        let mut spared = calls.iter().filter(|call| call.fault.is_none());
+        if !met.is_some_and(|met| spared.any(|it| it.login != met.login)) {
+            let arrival = arrival?;
+            met.ok_or_else(|| not_called(operation))?;
+            return Ok((user, arrival));
         }
         trial.testbed.calls_when_idle(mark, QUIET).await?;
     }
@@ -76,112 +120,45 @@ async fn try_answer(
     )))
 }
 
-/// Lets the next call of `operation` have this answer, and the other call of the login a right
-/// one: the broker knows no made-up code or token.
-async fn arm_answer(
-    user: &User<'_>,
-    operation: &'static str,
-    right: &Value,
-    wrong: Option<&WrongAnswer>,
-) -> Outcome {
+/// A login up to the request that makes the app do `operation`.
+async fn up_to_call(user: &mut User<'_>, operation: &str) -> Outcome<Visit> {
+    let trial = user.trial;
     match operation {
-        TOKEN => arm(user.trial, PROFILE, &profile_of(user)).await?,
-        PROFILE => arm(user.trial, TOKEN, &token_answer()).await?,
-        _ => {}
-    }
-    match wrong {
-        Some(wrong) => {
-            let more = wrong.apply(operation, right);
-            user.trial.arm_with(operation, "answer", &more).await
+        SESSION => trial.last_press(&mut user.browser).await,
+        // The result comes by hand, so the user signs in nowhere.
+        RESULT => {
+            let begun = user.begin().await?;
+            let callback = Visit::typed(&trial.callback()?);
+            Ok(match trial.app.has_strict_cookie {
+                true => callback,
+                false => callback.by_page_of(&begun.url),
+            })
         }
-        None => arm(user.trial, operation, right).await,
-    }
-}
-
-/// Makes the app do the call, and compares what it does with the answer.
-async fn try_once(
-    looks: &SignedInLook,
-    login: &mut Login<'_>,
-    operation: &'static str,
-    wrong: Option<&WrongAnswer>,
-    mark: u64,
-) -> Outcome {
-    let arrival = login.meet_fault(operation, mark).await?;
-    match wrong {
-        None => require_accepted(&mut login.user, operation, &arrival).await,
-        Some(wrong) => {
-            let cause = format!("answered {operation} with {}", wrong.name);
-            require_refused(looks, &mut login.user, &arrival, &cause).await
-        }
+        _ => user.up_to_callback().await,
     }
 }
 
-/// A login up to the request that makes the app do `operation`. Every answer comes by hand,
-/// so the user signs in nowhere.
-async fn login_without_provider<'t>(trial: &'t Trial<'_>, operation: &str) -> Outcome<Login<'t>> {
-    let mut user = trial.user("browser A", "Ada");
-    let next = if operation == SESSION {
-        trial.last_press(&mut user.browser).await?
-    } else {
-        let begun = user.begin().await?;
-        let mut callback = trial.callback()?;
-        if trial.flow == Flow::Legacy {
-            let state = parameter(&begun.url, "state")?;
-            let pairs = [("code", random::secret()), ("state", state)];
-            callback.query_pairs_mut().extend_pairs(pairs);
-        }
-        let callback = Visit::typed(&callback);
-        if trial.app.has_strict_cookie {
-            callback
-        } else {
-            callback.by_page_of(&begun.url)
-        }
-    };
-    Ok(Login { user, next })
-}
-
-async fn arm(trial: &Trial<'_>, operation: &str, body: &Value) -> Outcome {
+/// The members of the fault that answers with this status and body.
+pub(super) fn json_answer(status: u16, body: &Value) -> Value {
     let json = json!({ "Content-Type": "application/json" });
-    let more = answer(200, &json, &body.to_string());
-    trial.arm_with(operation, "answer", &more).await
-}
-
-/// Answers the next call with the right profile of this user, after a change.
-pub(super) async fn arm_right(
-    user: &User<'_>,
-    operation: &str,
-    change: impl FnOnce(&mut Value),
-) -> Outcome {
-    let mut right = right_answer(user, operation).await?;
-    match right.pointer_mut("/profile") {
-        Some(profile) => change(profile),
-        None => change(&mut right),
-    }
-    arm(user.trial, operation, &right).await
+    answer(status, &json, &body.to_string())
 }
 
 async fn right_answer(user: &User<'_>, operation: &str) -> Outcome<Value> {
+    let trial = user.trial;
     Ok(match operation {
         SESSION => {
-            let mut other = user.trial.browser("browser B");
-            session_answer(user.trial.begin(&mut other).await?.url.as_str())
+            let begun = trial.begin(&mut trial.browser("browser B")).await?;
+            json!({ "authorization_url": begun.url.as_str(), "expires_in": 600 })
         }
-        TOKEN => token_answer(),
+        TOKEN => json!({
+            "access_token": format!("fsi_{}", random::secret()),
+            "token_type": "Bearer",
+            "expires_in": 900,
+            "scope": "profile",
+        }),
         PROFILE => profile_of(user),
         _ => json!({ "status": "succeeded", "profile": profile_of(user) }),
-    })
-}
-
-fn session_answer(authorization_url: &str) -> Value {
-    json!({ "authorization_url": authorization_url, "expires_in": 600 })
-}
-
-fn token_answer() -> Value {
-    json!({
-        "access_token": format!("fsi_{}", random::secret()),
-        "token_type": "Bearer",
-        "expires_in": 900,
-        "scope": "profile",
     })
 }
 
@@ -194,7 +171,7 @@ fn profile_of(user: &User<'_>) -> Value {
         _ => (Provider::Google, None),
     };
     json!({
-        "subject": Subject::of(by, &person.id),
+        "subject": person.subject.clone().unwrap_or_else(|| Subject::of(by, &person.id).to_string()),
         "provider": provider,
         "providerSubject": person.id,
         "name": person.name,
@@ -223,8 +200,7 @@ impl WrongAnswer {
     fn apply(&self, operation: &str, right: &Value) -> Value {
         let headers = match self.content_type.as_deref() {
             Some("") => json!({}),
-            None => json!({ "Content-Type": "application/json" }),
-            Some(content_type) => json!({ "Content-Type": content_type }),
+            other => json!({ "Content-Type": other.unwrap_or("application/json") }),
         };
         let body = self.body(operation, right);
         answer(self.status.unwrap_or(200), &headers, &body)
@@ -252,35 +228,6 @@ impl WrongAnswer {
     }
 }
 
-async fn require_accepted(user: &mut User<'_>, operation: &str, arrival: &Arrival) -> Outcome {
-    let is_accepted = match arrival {
-        Arrival::Stopped(_) => operation == SESSION,
-        Arrival::Page(_) => operation != SESSION && user.is_signed_in().await?,
-    };
-    if is_accepted {
-        return Ok(());
-    }
-    Err(Stop::not_testable(format!(
-        "the app refuses a right answer of {operation}"
-    )))
-}
-
-async fn require_refused(
-    looks: &SignedInLook,
-    user: &mut User<'_>,
-    arrival: &Arrival,
-    cause: &str,
-) -> Outcome {
-    let Arrival::Page(page) = arrival else {
-        return Err(Stop::fail(format!(
-            "{cause}, the app sends the browser on all the same"
-        )));
-    };
-    let is_in = user.is_signed_in().await? || looks.is_shown_to(user).await?;
-    require(!is_in, || format!("{cause}, the app signs the user in"))?;
-    page_in_words(user.trial, page, cause)
-}
-
 /// `authorization-url-checked`: addresses that are not below the broker's origin.
 pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
     let mut other = trial.browser("browser B");
@@ -297,28 +244,29 @@ pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
 
 /// A login whose start is answered with this address.
 async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
-    let mut login = login_without_provider(trial, SESSION).await?;
-    let mark = trial.mark().await?;
-    arm(trial, SESSION, &session_answer(url)).await?;
-    let arrival = login.meet_fault(SESSION, mark).await?;
+    let ada = trial.user("browser A", "Ada");
+    let by_hand = |mut right: Value| {
+        right["authorization_url"] = json!(url);
+        json_answer(200, &right)
+    };
+    let (_, arrival) = answered(&ada, SESSION, by_hand).await?;
     let cause = format!("given an authorization_url with {name}");
-    let Arrival::Page(page) = &arrival else {
+    let Arrival::Page(page) = arrival else {
         return Err(Stop::fail(format!(
             "{cause}, the app sends the browser there"
         )));
     };
     let redirects = page.status < 400 && page.headers.contains_key("location");
-    require(!redirects, || {
-        format!("{cause}, the app redirects the browser there")
-    })?;
     let leads = page.controls().iter().any(|it| it.target().as_str() == url);
-    require(!leads, || {
-        format!("{cause}, the app shows a link that leads there")
-    })?;
-    require(!page.json_texts().iter().any(|it| it == url), || {
-        format!("{cause}, the app gives its script the address to go to")
-    })?;
-    page_in_words(trial, page, &cause)
+    let tells_script = page.json_texts().iter().any(|it| it == url);
+    for (does, what) in [
+        (redirects, "redirects the browser there"),
+        (leads, "shows a link that leads there"),
+        (tells_script, "gives its script the address to go to"),
+    ] {
+        require(!does, || format!("{cause}, the app {what}"))?;
+    }
+    page_in_words(trial, &page, &cause)
 }
 
 fn wrong_address(row: &str, right: &Url) -> String {

@@ -225,22 +225,6 @@ pub(super) fn not_called(operation: &str) -> Stop {
     Stop::not_testable(format!("a login did not make the app call {operation}"))
 }
 
-/// Whether the fault met the call of another login than the one that went on after `mark`.
-pub(super) async fn was_met_by_another(
-    trial: &Trial<'_>,
-    operation: &str,
-    mark: u64,
-) -> Outcome<bool> {
-    let mut calls = trial.testbed.calls(mark).await?;
-    calls.retain(|call| call.operation == operation);
-    let met = calls.iter().find(|call| call.fault.is_some());
-    let others = |met: &Call| {
-        let mut spared = calls.iter().filter(|call| call.fault.is_none());
-        spared.any(|call| call.login != met.login)
-    };
-    Ok(met.is_some_and(others))
-}
-
 /// The members of the fault `answer`.
 pub(super) fn answer(status: u16, headers: &Value, body: &str) -> Value {
     json!({ "answer": { "status": status, "headers": headers, "body": body } })

@@ -1,20 +1,18 @@
 //! Profiles that are empty, hostile, or of another provider; and refusals with hostile words.
 
 use contract::{Provider, Subject};
-use scraper::Selector;
+use scraper::{ElementRef, Selector};
 use serde_json::{Value, json};
 
-use super::answers::arm_right;
+use super::answers::{answered, json_answer};
 use super::corpora::{CORPORA, fill};
-use super::demands::{SignedInLook, no_server_error, page_in_words};
-use super::failures::{answer, calls_of, login_before, not_called, was_met_by_another};
-use crate::app::Flow;
+use super::demands::{SignedInLook, no_server_error, page_in_words, signed_in};
+use super::failures::{calls_of, login_before};
 use crate::browser::{Arrival, Page};
-use crate::calls::operation::PROFILE;
 use crate::random;
 use crate::trial::Trial;
 use crate::user::{Person, User};
-use crate::verdict::{Outcome, Stop, Verdict, no_takeover, require};
+use crate::verdict::{Outcome, Stop, no_takeover, require};
 
 /// The words that a programming language shows for nothing.
 const NOTHING: [&str; 5] = ["null", "None", "undefined", "nil", "NaN"];
@@ -22,33 +20,24 @@ const NOTHING: [&str; 5] = ["null", "None", "undefined", "nil", "NaN"];
 /// The length of the longest name that providers have.
 const LONG: usize = 256;
 
-/// The attempts at one answer: an app that reads results in the background may take it with the
-/// call of another login.
-const ATTEMPTS: usize = 3;
-
 /// `profile-null`: a user of whom only the id is known, and one whose e-mail address is
 /// not verified.
 pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
     let looks = SignedInLook::learn(trial).await?;
     // The page's own text is what a visitor reads, and a user who has a name.
     let mut usual = trial.user("browser A", "Ada");
-    let mut usual_words = words_of(&usual.whoami().await?);
-    usual_words.extend(words_of(&usual.sign_in().await?));
-    usual_words.extend(words_of(&usual.whoami().await?));
+    let mut usual_words = nothing_in(&usual.whoami().await?);
+    usual_words.extend(nothing_in(&usual.sign_in().await?));
+    usual_words.extend(nothing_in(&usual.whoami().await?));
 
     let mut nameless = trial.user_as("browser B", Person::with_id_alone());
     let landing = nameless.try_sign_in().await?;
     let is_in = nameless.is_signed_in().await? || looks.seems_shown_to(&mut nameless).await?;
-    require(is_in, || {
-        cannot_sign_in(
-            "without name, user name, e-mail address and picture",
-            &landing,
-        )
-    })?;
+    let who = "a user without name, user name, e-mail address and picture";
+    require(is_in, || cannot_sign_in(who, &landing))?;
     for page in [landing, nameless.whoami().await?] {
-        let words = words_of(&page);
-        let mut shown = words.iter().filter(|word| !usual_words.contains(word));
-        if let Some(word) = shown.find(|word| NOTHING.contains(&word.as_str())) {
+        let mut shown = nothing_in(&page).into_iter();
+        if let Some(word) = shown.find(|word| !usual_words.contains(word)) {
             let path = page.url.path();
             return Err(Stop::fail(format!(
                 "the page {path} shows \u{201C}{word}\u{201D} to a user without a name"
@@ -59,10 +48,8 @@ pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
     let mut unverified = trial.user("browser C", "Ada");
     unverified.person.is_email_verified = false;
     unverified.try_sign_in().await?;
-    require(
-        unverified.is_signed_in().await?,
-        || "a user whose e-mail address is not verified cannot sign in",
-    )?;
+    let failed = "a user whose e-mail address is not verified cannot sign in";
+    signed_in(&mut unverified, failed).await?;
     // A visitor has no e-mail address, either.
     let mut visitor = trial.user_as("browser D", nameless.person);
     let is_in = visitor.is_signed_in().await? || looks.is_shown_to(&mut visitor).await?;
@@ -72,19 +59,22 @@ pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
     )
 }
 
-fn cannot_sign_in(what: &str, landing: &Page) -> String {
+/// The failure of a user, such as "a user with a name of emoji", whose login ended on this page.
+pub(super) fn cannot_sign_in(user: &str, landing: &Page) -> String {
     let (path, status) = (landing.url.path(), landing.status);
-    format!("a user {what} cannot sign in: the callback ends at {path} with status {status}")
+    format!("{user} cannot sign in: the callback ended at {path} with status {status}")
 }
 
-/// The words of a page; the null of a JSON document is none.
-fn words_of(page: &Page) -> Vec<String> {
-    if !page.is_html() {
-        return Vec::new();
-    }
-    let text = page.text();
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.map(str::to_owned).collect()
+/// The words for nothing on a page; the null of a JSON document is none.
+fn nothing_in(page: &Page) -> Vec<&'static str> {
+    let text = if page.is_html() {
+        page.text()
+    } else {
+        String::new()
+    };
+    let words: Vec<_> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let shown = NOTHING.into_iter().filter(|it| words.contains(it));
+    shown.collect()
 }
 
 /// `provider-as-asked`: a profile of the provider that was asked for, of the other one, and of
@@ -92,20 +82,18 @@ fn words_of(page: &Page) -> Vec<String> {
 pub(super) async fn provider_as_asked(trial: &Trial<'_>) -> Outcome {
     let looks = SignedInLook::learn(trial).await?;
     let asked = trial.way()?.provider;
-    let (other, by) = match asked {
-        "google" => ("github", Provider::GitHub),
-        _ => ("google", Provider::Google),
+    let other = match asked {
+        "google" => Provider::GitHub,
+        _ => Provider::Google,
     };
-    for named in [asked, other, "gitlab"] {
-        let person = Person::new("Ada");
-        let subject = json!(Subject::of(by, &person.id));
-        let change = |profile: &mut Value| {
-            if named != asked {
-                profile["provider"] = json!(named);
-                profile["subject"] = subject.clone();
-            }
-        };
-        let (mut user, landing) = answered(trial, "browser A", person, change).await?;
+    for named in [asked, other.as_str(), "gitlab"] {
+        let mut ada = trial.user("browser A", "Ada");
+        if named != asked {
+            let subject = Subject::of(other, &ada.person.id);
+            ada.person.subject = Some(subject.to_string());
+        }
+        let change = |profile: &mut Value| profile["provider"] = json!(named);
+        let (mut user, landing) = given_profile(&ada, change).await?;
         let is_in = user.is_signed_in().await? || looks.is_shown_to(&mut user).await?;
         let cause = format!("asked for a user of {asked} and given a profile of {named}");
         if named != asked {
@@ -118,44 +106,24 @@ pub(super) async fn provider_as_asked(trial: &Trial<'_>) -> Outcome {
     Ok(())
 }
 
-/// The call whose answer has the profile.
-fn profile_call(flow: Flow) -> &'static str {
-    match flow {
-        Flow::Clean => flow.one_time_call(),
-        Flow::Legacy => PROFILE,
-    }
-}
-
-/// A login of `person` with a change of the profile in the broker's answer, and the page at its
-/// end.
-pub(super) async fn answered<'t>(
-    trial: &'t Trial<'_>,
-    browser: &str,
-    person: Person,
+/// A login of `user` with a change of the profile in the broker's answer, and the page at its end.
+pub(super) async fn given_profile<'t>(
+    user: &User<'t>,
     change: impl Fn(&mut Value),
 ) -> Outcome<(User<'t>, Page)> {
-    let operation = profile_call(trial.flow);
-    for _ in 0..ATTEMPTS {
-        let mut user = trial.user_as(browser, person.clone());
-        let callback = user.up_to_callback().await?;
-        let mark = trial.mark().await?;
-        arm_right(&user, operation, &change).await?;
-        let landing = user.visit(callback).await?;
-        trial.testbed.control.disarm().await?;
-        let calls = trial.testbed.calls(mark).await?;
-        if !calls
-            .iter()
-            .any(|call| call.operation == operation && call.fault.is_some())
-        {
-            return Err(not_called(operation));
+    let [_, operation] = calls_of(user.trial.flow);
+    let by_hand = |mut right: Value| {
+        match right.get_mut("profile") {
+            Some(profile) => change(profile),
+            None => change(&mut right),
         }
-        if !was_met_by_another(trial, operation, mark).await? {
-            return Ok((user, landing));
-        }
+        json_answer(200, &right)
+    };
+    let (user, arrival) = answered(user, operation, by_hand).await?;
+    match arrival {
+        Arrival::Page(page) => Ok((user, page)),
+        Arrival::Stopped(_) => unreachable!("such an answer starts no login"),
     }
-    Err(Stop::not_testable(format!(
-        "the app calls {operation} for other logins in the background"
-    )))
 }
 
 /// `profile-hostile`: values that a provider lets its users choose, and ones that only a
@@ -169,7 +137,7 @@ pub(super) async fn profile_hostile(trial: &Trial<'_>) -> Outcome {
         let landing = user.try_sign_in().await?;
         let pages = check_pages(&mut user, landing, &needle, what).await?;
         require(pages[1].body.contains(&needle), || {
-            cannot_sign_in(&format!("with {what}"), &pages[0])
+            cannot_sign_in(&format!("a user with {what}"), &pages[0])
         })?;
         let twice = format!("{needle}&lt;");
         for page in pages {
@@ -184,8 +152,8 @@ pub(super) async fn profile_hostile(trial: &Trial<'_>) -> Outcome {
         let needle = random::letters();
         let value = json!(fill(value, &[("needle", &needle)]));
         let change = |profile: &mut Value| profile[member] = value.clone();
-        let person = Person::new("Ada");
-        let (mut user, landing) = answered(trial, "browser A", person, change).await?;
+        let ada = trial.user("browser A", "Ada");
+        let (mut user, landing) = given_profile(&ada, change).await?;
         check_pages(&mut user, landing, &needle, what).await?;
     }
     Ok(())
@@ -207,17 +175,14 @@ pub(super) async fn message_escaped(trial: &Trial<'_>) -> Outcome {
                 body[member] = json!(markup);
             }
             let mut login = login_before(trial, operation).await?;
-            let json = json!({ "Content-Type": "application/json" });
-            let more = answer(*status, &json, &body.to_string());
             let mark = trial.mark().await?;
-            trial.arm_with(operation, "answer", &more).await?;
+            let answer = json_answer(*status, &body);
+            trial.arm_with(operation, "answer", &answer).await?;
             let arrival = login.meet_fault(operation, mark).await;
             trial.testbed.control.disarm().await?;
-            let landing = match arrival {
-                Ok(Arrival::Page(landing)) => landing,
-                Err(stop) if stop.verdict == Verdict::Harness => return Err(stop),
-                // An app that breaks down shows nothing.
-                _ => continue,
+            // An app that breaks down shows nothing.
+            let Ok(Arrival::Page(landing)) = arrival else {
+                continue;
             };
             let members = members.join(" and ");
             let what = format!("the {members} of a refusal of {operation}");
@@ -261,33 +226,28 @@ pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
     }
     let html = page.document();
     let all = Selector::parse("*").expect("this selector is valid");
-    for element in html.select(&all) {
-        let name = element.value().name();
-        if name.contains(needle) {
-            return Some("becomes an element of the page".to_owned());
-        }
-        if element
-            .value()
-            .attrs()
-            .any(|(name, _)| name.contains(needle))
-        {
-            return Some(format!("becomes an attribute of the element {name}"));
-        }
-        let has_needle = || {
-            let text: String = element.text().collect();
-            text.contains(&format!("{needle}\""))
-        };
-        if name == "script" && has_needle() {
-            return Some("ends a text in a script of the page".to_owned());
-        }
-        let source = element.attr("src").unwrap_or_default();
-        if source.contains(needle) && !source.starts_with("https://") && !source.starts_with('/') {
-            return Some(format!(
-                "is loaded by the element {name} from an address that is not https"
-            ));
-        }
+    html.select(&all).find_map(|it| harm_of_element(it, needle))
+}
+
+fn harm_of_element(element: ElementRef<'_>, needle: &str) -> Option<String> {
+    let name = element.value().name();
+    let mut attributes = element.value().attrs();
+    let source = element.attr("src").unwrap_or_default();
+    let text: String = element.text().collect();
+    if name.contains(needle) {
+        Some("becomes an element of the page".to_owned())
+    } else if attributes.any(|(its, _)| its.contains(needle)) {
+        Some(format!("becomes an attribute of the element {name}"))
+    } else if name == "script" && text.contains(&format!("{needle}\"")) {
+        Some("ends a text in a script of the page".to_owned())
+    } else if source.contains(needle) && !source.starts_with("https://") && !source.starts_with('/')
+    {
+        Some(format!(
+            "is loaded by the element {name} from an address that is not https"
+        ))
+    } else {
+        None
     }
-    None
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Two instances of the app behind a balancer, as most apps run in production.
 
+use super::Steps;
 use super::simultaneous::{concurrent_callback, most_of_one_login};
 use crate::testbed::Testbed;
 use crate::trial::Trial;
@@ -8,21 +9,40 @@ use crate::verdict::{Outcome, Stop, Verdict, require};
 
 /// `replicas`: logins, repeated callbacks and sign-outs over two instances.
 pub(super) async fn replicas(trial: &Trial<'_>) -> Outcome {
-    let testbed = launch(trial).await?;
-    let trial = trial.moved_to(&testbed);
-    let outcome = over_both(&trial).await;
-    judge(&trial, outcome).await
+    on_two_instances(trial, |moved| Box::pin(over_both(moved))).await
 }
 
 /// `rolling-restart`: each instance is replaced while logins and a session are under way.
 pub(super) async fn rolling_restart(trial: &Trial<'_>) -> Outcome {
+    let one_by_one: Steps = |moved| {
+        Box::pin(async move {
+            replaced(moved, 0).await?;
+            replaced(moved, 1).await
+        })
+    };
+    on_two_instances(trial, one_by_one).await
+}
+
+/// Takes the steps on two instances, and ends these. If their way to share sessions is not given,
+/// a failure says nothing about the app in production.
+async fn on_two_instances(trial: &Trial<'_>, steps: Steps) -> Outcome {
     let testbed = launch(trial).await?;
     let trial = trial.moved_to(&testbed);
-    let mut outcome = replaced(&trial, 0).await;
-    if outcome.is_ok() {
-        outcome = replaced(&trial, 1).await;
+    let outcome = steps(&trial).await;
+    if outcome.is_err() {
+        // Why the app answered so is often in the broker's answer.
+        trial.calls(0).await.ok();
     }
-    judge(&trial, outcome).await
+    let (_, instances) = testbed.balanced()?;
+    testbed.stop().await;
+    outcome.and_then(|()| trial.end()).map_err(|stop| match stop.verdict {
+        verdict if verdict.is_red() && instances.plan.share.is_none() => Stop::not_tested(format!(
+            "tell with `share` in examine.toml how two instances share their sessions: without it it is unknown whether they do in production, and the grade is A at best. As started here they do not: {}",
+            stop.actual
+        )),
+        Verdict::NotTestable => Stop::fail(format!("on two instances {}", stop.actual)),
+        _ => stop,
+    })
 }
 
 /// Two instances, each of which signs users in as long as it gets every request.
@@ -41,25 +61,6 @@ async fn launch(trial: &Trial<'_>) -> Outcome<Testbed> {
     }
     give_to(&moved, &[0, 1])?;
     Ok(testbed)
-}
-
-/// Ends the instances. If their way to share sessions is not given, a failure says nothing about
-/// the app in production.
-async fn judge(trial: &Trial<'_>, outcome: Outcome) -> Outcome {
-    let (_, instances) = trial.testbed.balanced()?;
-    if outcome.is_err() {
-        // Why the app answered so is often in the broker's answer.
-        trial.calls(0).await.ok();
-    }
-    trial.testbed.stop().await;
-    outcome.and_then(|()| trial.end()).map_err(|stop| match stop.verdict {
-        verdict if verdict.is_red() && instances.plan.share.is_none() => Stop::not_tested(format!(
-            "tell with `share` in examine.toml how two instances share their sessions: without it it is unknown whether they do in production, and the grade is A at best. As started here they do not: {}",
-            stop.actual
-        )),
-        Verdict::NotTestable => Stop::fail(format!("on two instances {}", stop.actual)),
-        _ => stop,
-    })
 }
 
 /// Gives the next requests to these instances in turn.

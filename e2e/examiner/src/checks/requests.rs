@@ -54,12 +54,13 @@ fn wrong_in(call: &Call, request: &Value) -> Option<String> {
         PROFILE | REVOKE => false,
         _ => return refusal(call),
     };
-    let values = |name: &str| -> Vec<&str> {
+    let header = |name: &str| {
         let headers = request["headers"].as_array().into_iter().flatten();
         let named = headers.filter(|it| it[0] == name);
-        named.filter_map(|it| it[1].as_str()).collect()
+        let values: Vec<_> = named.filter_map(|it| it[1].as_str()).collect();
+        values.join(", ")
     };
-    let (types, accepted) = (values("content-type"), values("accept").join(","));
+    let (content_type, accepted) = (header("content-type"), header("accept"));
     let accepts_json = ["application/json", "application/*", "*/*"]
         .iter()
         .any(|it| accepted.to_ascii_lowercase().contains(it));
@@ -68,10 +69,10 @@ fn wrong_in(call: &Call, request: &Value) -> Option<String> {
         "has a query".to_owned()
     } else if !takes_body && !request["body"].is_null() {
         "has a body".to_owned()
-    } else if takes_body && !values("authorization").is_empty() {
+    } else if takes_body && !header("authorization").is_empty() {
         "has an Authorization header beside the credentials in its body".to_owned()
-    } else if takes_body && !matches!(types[..], [one] if is_json(one)) {
-        format!("has the Content-Type {}", types.join(", "))
+    } else if takes_body && !is_json(&content_type) {
+        format!("has the Content-Type {content_type}")
     } else if !accepted.is_empty() && !accepts_json {
         format!("accepts {accepted} and no JSON")
     } else {
@@ -99,28 +100,28 @@ fn is_json(content_type: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn a_refusal_counts_for_the_form_of_a_request_and_not_for_its_time() {
-        for (rule, status, counts) in [
-            ("bearer.shape", 401, true),
-            ("result.once", 400, false),
-            ("client.rate_limit", 429, false),
+    fn json_is_in_utf_8_by_any_spelling_and_a_refusal_counts_for_the_form_of_a_request_alone() {
+        for (content_type, rule, status, is_wrong) in [
+            ("Application/JSON; Charset=\"UTF-8\"", "", 200, false),
+            ("application/json; charset=iso-8859-1", "", 200, true),
+            ("text/json", "", 200, true),
+            ("application/json", "body.too_large", 413, true),
+            ("application/json", "result.once", 400, false),
+            ("application/json", "client.rate_limit", 429, false),
         ] {
-            let (rule, status) = (Some(rule.to_owned()), Some(status));
-            let refused = Call {
-                rule,
-                status,
+            let call = Call {
+                operation: RESULT.to_owned(),
+                rule: Some(rule.to_owned()),
+                status: Some(status),
                 ..Call::default()
             };
-            assert_eq!(refusal(&refused).is_some(), counts, "{refused:?}");
+            let request = json!({ "headers": [["content-type", content_type]] });
+            assert_eq!(wrong_in(&call, &request).is_some(), is_wrong, "{call:?}");
         }
-    }
-
-    #[test]
-    fn json_is_in_utf_8_by_any_spelling() {
-        assert!(is_json("Application/JSON; Charset=\"UTF-8\""));
-        assert!(!is_json("application/json; charset=iso-8859-1") && !is_json("text/json"));
     }
 }

@@ -25,10 +25,9 @@ pub(super) async fn tls_verified(trial: &Trial<'_>) -> Outcome {
     let ca_file = server.ca_file().display().to_string();
     let more = AUTHORITY_FILE.map(|name| (name, ca_file.as_str()));
     let copy = trial.testbed.second_app(&server.origin(), &more).await?;
-    let mut copied = Trial::new(&copy, trial.app, trial.flow);
-    copied.transcript = trial.transcript.clone();
+    let copied = trial.moved_to(&copy);
 
-    let mut sent = Vec::new();
+    let (mut takes_good, mut wrong) = (false, Vec::new());
     for certificate in ServerCertificate::ALL {
         server.present(certificate);
         // What the app makes of a broker that it does not reach is another check's concern.
@@ -39,14 +38,14 @@ pub(super) async fn tls_verified(trial: &Trial<'_>) -> Outcome {
                 server.origin()
             )));
         };
-        sent.extend(request.map(|it| (certificate, it)));
+        match (certificate, request) {
+            (ServerCertificate::Good, request) => takes_good = request.is_some(),
+            (_, Some(request)) => {
+                wrong.push(format!("{request} under one that {}", certificate.says()));
+            }
+            (_, None) => {}
+        }
     }
-    let is_good = |(its, _): &&(ServerCertificate, String)| *its == ServerCertificate::Good;
-    let takes_good = sent.iter().any(|it| is_good(&it));
-    let wrong = sent.iter().filter(|it| !is_good(it));
-    let wrong: Vec<_> = wrong
-        .map(|(certificate, request)| format!("{request} under one that {}", certificate.says()))
-        .collect();
     require(wrong.is_empty(), || {
         let wrong = wrong.join(", ");
         format!("the app takes wrong certificates of its broker: it sends {wrong}")
