@@ -14,13 +14,7 @@ pub(super) async fn replicas(trial: &Trial<'_>) -> Outcome {
 
 /// `rolling-restart`: each instance is replaced while logins and a session are under way.
 pub(super) async fn rolling_restart(trial: &Trial<'_>) -> Outcome {
-    let one_by_one: Steps = |moved| {
-        Box::pin(async move {
-            replaced(moved, 0).await?;
-            replaced(moved, 1).await
-        })
-    };
-    on_two_instances(trial, one_by_one).await
+    on_two_instances(trial, |moved| Box::pin(replaced_in_turn(moved))).await
 }
 
 /// Takes the steps on two instances, and ends these. If their way to share sessions is not given,
@@ -144,33 +138,36 @@ async fn sign_out_holds(trial: &Trial<'_>, turns: [usize; 2]) -> Outcome {
     )
 }
 
-/// One instance is replaced: a session goes on, and two logins that were under way end, one while
-/// the other instance is alone, one at the new instance.
-async fn replaced(trial: &Trial<'_>, instance: usize) -> Outcome {
+/// While an instance is replaced, a session goes on, and two logins that were under way end, one
+/// while the other instance is alone, one at the new instance.
+async fn replaced_in_turn(trial: &Trial<'_>) -> Outcome {
     let (_, instances) = trial.testbed.balanced()?;
-    let mark = trial.mark().await?;
-    let names = ["browser A", "browser B", "browser C"];
-    let [mut ada, mut eve, mut otto] = names.map(|name| trial.user(name, "Ada"));
-    give_to(trial, &[0, 1])?;
-    ada.sign_in().await?;
-    // One press of the two comes to the instance that ends.
-    give_to(trial, &[0, 1])?;
-    let first = eve.up_to_callback().await?;
-    give_to(trial, &[1, 0])?;
-    let second = otto.up_to_callback().await?;
-    give_to(trial, &[1 - instance])?;
-    instances.end_gently(instance).await;
-    eve.visit(first).await?;
-    let restarted = instances.restart(instance).await;
-    restarted.map_err(|stop| Stop::not_tested(stop.actual))?;
-    give_to(trial, &[instance, 1 - instance])?;
-    otto.visit(second).await?;
-    for (user, what) in [
-        (&mut ada, "was signed in before an instance was replaced"),
-        (&mut eve, "came back while an instance was replaced"),
-        (&mut otto, "came back after an instance was replaced"),
-    ] {
-        signed_in_at_both(user, &format!("a user {what}")).await?;
+    for instance in [0, 1] {
+        let mark = trial.mark().await?;
+        let names = ["browser A", "browser B", "browser C"];
+        let [mut ada, mut eve, mut otto] = names.map(|name| trial.user(name, "Ada"));
+        give_to(trial, &[0, 1])?;
+        ada.sign_in().await?;
+        // One press of the two comes to the instance that ends.
+        give_to(trial, &[0, 1])?;
+        let first = eve.up_to_callback().await?;
+        give_to(trial, &[1, 0])?;
+        let second = otto.up_to_callback().await?;
+        give_to(trial, &[1 - instance])?;
+        instances.end_gently(instance).await;
+        eve.visit(first).await?;
+        let restarted = instances.restart(instance).await;
+        restarted.map_err(|stop| Stop::not_tested(stop.actual))?;
+        give_to(trial, &[instance, 1 - instance])?;
+        otto.visit(second).await?;
+        for (user, what) in [
+            (&mut ada, "was signed in before an instance was replaced"),
+            (&mut eve, "came back while an instance was replaced"),
+            (&mut otto, "came back after an instance was replaced"),
+        ] {
+            signed_in_at_both(user, &format!("a user {what}")).await?;
+        }
+        called_once(trial, mark, "after an instance was replaced").await?;
     }
-    called_once(trial, mark, "after an instance was replaced").await
+    Ok(())
 }
