@@ -38,12 +38,9 @@ pub(super) async fn tls_verified(trial: &Trial<'_>) -> Outcome {
                 server.origin()
             )));
         };
-        match (certificate, request) {
-            (ServerCertificate::Good, request) => takes_good = request.is_some(),
-            (_, Some(request)) => {
-                wrong.push(format!("{request} under one that {}", certificate.says()));
-            }
-            (_, None) => {}
+        match certificate {
+            ServerCertificate::Good => takes_good = request.is_some(),
+            it => wrong.extend(request.map(|sent| format!("{sent} under one that {}", it.says()))),
         }
     }
     require(wrong.is_empty(), || {
