@@ -13,6 +13,10 @@ use crate::trial::Trial;
 use crate::user::{Person, User};
 use crate::verdict::{Outcome, Stop, no_takeover, require};
 
+/// The browsers of the owner and of the other user.
+const VICTIM: &str = "the victim's browser";
+const ATTACKER: &str = "the attacker's browser";
+
 /// The number of browsers in which one person comes back at once.
 const BROWSERS: usize = 4;
 
@@ -20,17 +24,14 @@ const BROWSERS: usize = 4;
 pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
     let ways = trial.app.ways.iter().filter(|it| it.flow == trial.flow);
     for way in ways.clone() {
-        let owned = Belongings::make(trial, way, Person::new("Vera")).await?;
+        let owned = Belongings::make(trial.user(VICTIM, "Vera"), way).await?;
         let owner = &owned.owner.person;
         let by = "another user with the same e-mail address and user name";
         let other = same_address(owner);
         owned.require_hidden_from(way, other.clone(), by).await?;
         for elsewhere in ways.clone().filter(|it| it.provider != way.provider) {
-            let id = owner.id.clone();
-            let same_id = Person {
-                id,
-                ..other.clone()
-            };
+            let mut same_id = other.clone();
+            same_id.id.clone_from(&owner.id);
             let by = "a user of the other provider with the same id and e-mail address";
             owned.require_hidden_from(elsewhere, same_id, by).await?;
         }
@@ -41,7 +42,7 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
         owned.require_hidden_from(way, namesake, by).await?;
         let mut renamed = Person::new("Maria");
         renamed.id.clone_from(&owner.id);
-        let shows = owned.shown_to("the victim's browser", renamed).await?;
+        let shows = owned.shown_to(VICTIM, renamed).await?;
         require(
             !shows.is_empty(),
             || "a user whose name and e-mail address have changed at the provider gets a new account and loses what they saved",
@@ -54,7 +55,7 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
         ..Person::new(first)
     });
     // Whether such a user can sign in is another check's concern.
-    if let Some(owned) = Belongings::made(trial, trial.way()?, owner).await? {
+    if let Some(owned) = Belongings::made(trial.user_as(VICTIM, owner), trial.way()?).await? {
         let by = "another user without an e-mail address";
         owned.require_hidden_from(trial.way()?, other, by).await?;
     }
@@ -64,8 +65,8 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
 /// Two users with one e-mail address and one user name, who come back for the first time at
 /// the same moment.
 async fn two_at_once(trial: &Trial<'_>) -> Outcome {
-    let vera = trial.user("the victim's browser", "Vera");
-    let mallory = trial.user_as("the attacker's browser", same_address(&vera.person));
+    let vera = trial.user(VICTIM, "Vera");
+    let mallory = trial.user_as(ATTACKER, same_address(&vera.person));
     let mut both = [vera, mallory];
     let pages = come_back_at_once(&mut both).await?;
     let [mut vera, mallory] = both;
@@ -78,7 +79,7 @@ async fn two_at_once(trial: &Trial<'_>) -> Outcome {
 /// `one-account`: one person comes back in several browsers at once, for the first time.
 pub(super) async fn one_account(trial: &Trial<'_>) -> Outcome {
     let way = trial.way()?;
-    let known = Belongings::make(trial, way, Person::new("Ada")).await?;
+    let known = Belongings::make(trial.user(VICTIM, "Ada"), way).await?;
     known.require_known()?;
     let mut browsers = vec![trial.user("browser A", "Ada"); BROWSERS];
     let landings = come_back_at_once(&mut browsers).await?;
@@ -87,16 +88,15 @@ pub(super) async fn one_account(trial: &Trial<'_>) -> Outcome {
         no_server_error(landing, &what)?;
         let mut owned = Belongings::unknown(browser, way, landing)?;
         // An app may keep one session of a user, and a text once.
-        if owned.save(|path| *path == known.form).await?.is_none() {
-            continue;
+        if owned.save(|path| *path == known.form).await? {
+            let person = owned.owner.person.clone();
+            let shows = owned.shown_to("browser B", person).await?;
+            require(!shows.is_empty(), || {
+                format!(
+                    "a user who came back in {BROWSERS} browsers at once for the first time has several accounts: what one browser saves, the next sign-in does not show"
+                )
+            })?;
         }
-        let person = owned.owner.person.clone();
-        let shows = owned.shown_to("browser B", person).await?;
-        require(!shows.is_empty(), || {
-            format!(
-                "a user who came back in {BROWSERS} browsers at once for the first time has several accounts: what one browser saves, the next sign-in does not show"
-            )
-        })?;
     }
     Ok(())
 }
@@ -121,8 +121,8 @@ pub(super) async fn subject_exact(trial: &Trial<'_>) -> Outcome {
             subject: Some(fill(row, &words)),
             ..Person::new(first)
         };
-        let owner = with_subject("Vera", &row.owner);
-        let Some(owned) = Belongings::made(trial, way, owner).await? else {
+        let owner = trial.user_as(VICTIM, with_subject("Vera", &row.owner));
+        let Some(owned) = Belongings::made(owner, way).await? else {
             // A subject of this form is refused, and with it its likes.
             continue;
         };
@@ -145,19 +145,19 @@ pub(super) async fn subject_exact(trial: &Trial<'_>) -> Outcome {
 /// and then second.
 pub(super) async fn unverified_email(trial: &Trial<'_>) -> Outcome {
     let way = trial.way()?;
-    let owned = Belongings::make(trial, way, Person::new("Vera")).await?;
+    let owned = Belongings::make(trial.user(VICTIM, "Vera"), way).await?;
     let mut other = Person::new("Mallory");
     other.email.clone_from(&owned.owner.person.email);
     other.is_email_verified = false;
     let by = "another user with the same e-mail address, which is not verified,";
     owned.require_hidden_from(way, other, by).await?;
     // An attacker claims an address, and waits for its owner.
-    let mut attacker = Person::new("Mallory");
-    attacker.is_email_verified = false;
+    let mut attacker = trial.user(VICTIM, "Mallory");
+    attacker.person.is_email_verified = false;
     let mut owner = Person::new("Vera");
-    owner.email.clone_from(&attacker.email);
+    owner.email.clone_from(&attacker.person.email);
     // An address that is not verified may be refused.
-    if let Some(planted) = Belongings::made(trial, way, attacker).await? {
+    if let Some(planted) = Belongings::made(attacker, way).await? {
         let by = "a user who owns the e-mail address that the first user only claimed";
         planted.require_hidden_from(way, owner, by).await?;
     }
@@ -187,18 +187,14 @@ struct Belongings<'t> {
 
 impl<'t> Belongings<'t> {
     /// Signs the owner in, and saves a text in the first form that keeps one.
-    async fn make(trial: &'t Trial<'_>, way: &'t SignInWay, owner: Person) -> Outcome<Self> {
-        let made = Self::made(trial, way, owner).await?;
+    async fn make(owner: User<'t>, way: &'t SignInWay) -> Outcome<Self> {
+        let made = Self::made(owner, way).await?;
         made.ok_or_else(|| Stop::not_testable("a plain sign-in did not work"))
     }
 
     /// As [`make`](Self::make); none if the app refuses the owner.
-    async fn made(
-        trial: &'t Trial<'_>,
-        way: &'t SignInWay,
-        owner: Person,
-    ) -> Outcome<Option<Self>> {
-        let (mut owner, landing) = signed_in(trial, "the victim's browser", way, owner).await?;
+    async fn made(owner: User<'t>, way: &'t SignInWay) -> Outcome<Option<Self>> {
+        let (mut owner, landing) = signed_in(owner, way).await?;
         match owner.is_signed_in().await? {
             true => Self::of(owner, way, &landing).await.map(Some),
             false => Ok(None),
@@ -209,16 +205,16 @@ impl<'t> Belongings<'t> {
     async fn of(owner: User<'t>, way: &'t SignInWay, landing: &Page) -> Outcome<Self> {
         let mut owned = Self::unknown(owner, way, landing)?;
         let mut tried = Vec::new();
-        while let Some(form) = owned.save(|path| !tried.contains(path)).await? {
+        while owned.save(|path| !tried.contains(path)).await? {
             // What only this session keeps belongs to no account; nor does what everybody sees.
             let person = owned.owner.person.clone();
             let again = owned.shown_to("browser B", person).await?;
             let elsewhere = owned.shown_to("browser C", Person::new("Otto")).await?;
             if !again.is_empty() && elsewhere.is_empty() {
-                (owned.form, owned.pages) = (form, again);
+                owned.pages = again;
                 return Ok(owned);
             }
-            tried.push(form);
+            tried.push(owned.form.clone());
         }
         owned.pages.clear();
         Ok(owned)
@@ -242,14 +238,14 @@ impl<'t> Belongings<'t> {
     }
 
     /// Saves a text by the first form that may be tried, by its path, and after which a page of
-    /// the owner's shows the text. Returns the path.
-    async fn save(&mut self, may_try: impl Fn(&String) -> bool) -> Outcome<Option<String>> {
+    /// the owner's shows the text. Returns whether there is one.
+    async fn save(&mut self, may_try: impl Fn(&String) -> bool) -> Outcome<bool> {
         let owner = &mut self.owner;
         for page in &self.pages {
             let shown = owner.open(page).await?;
             for mut form in shown.forms() {
-                let path = form.action.path().to_owned();
-                if !takes_text(owner.trial, &form) || !may_try(&path) {
+                form.action.path().clone_into(&mut self.form);
+                if !takes_text(owner.trial, &form) || !may_try(&self.form) {
                     continue;
                 }
                 self.text = random::letters();
@@ -259,22 +255,23 @@ impl<'t> Belongings<'t> {
                 let visit = Visit::press(&shown, &Clickable::Button(form.into(), 0));
                 let is_sent = owner.visit(visit).await.is_ok();
                 if is_sent && !showing(owner, &self.pages, &self.text).await?.is_empty() {
-                    return Ok(Some(path));
+                    return Ok(true);
                 }
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// The pages that show the text to this person, signed in in a fresh browser.
     async fn shown_to(&self, browser: &str, person: Person) -> Outcome<Vec<Url>> {
-        let (mut user, _) = signed_in(self.owner.trial, browser, self.way, person).await?;
+        let user = self.owner.trial.user_as(browser, person);
+        let (mut user, _) = signed_in(user, self.way).await?;
         showing(&mut user, &self.pages, &self.text).await
     }
 
     async fn require_hidden_from(&self, way: &SignInWay, other: Person, by: &str) -> Outcome {
-        let trial = self.owner.trial;
-        let (second, landing) = signed_in(trial, "the attacker's browser", way, other).await?;
+        let second = self.owner.trial.user_as(ATTACKER, other);
+        let (second, landing) = signed_in(second, way).await?;
         self.require_hidden(second, &landing, by).await
     }
 
@@ -310,19 +307,12 @@ impl<'t> Belongings<'t> {
     }
 }
 
-/// A sign-in by `way` in a fresh browser, and the page at its end; it is not checked who is
-/// signed in.
-async fn signed_in<'t>(
-    trial: &'t Trial<'_>,
-    browser: &str,
-    way: &SignInWay,
-    person: Person,
-) -> Outcome<(User<'t>, Page)> {
-    let mut user = trial.user_as(browser, person);
+/// A sign-in by `way`, and the page at its end; it is not checked who is signed in.
+async fn signed_in<'t>(mut user: User<'t>, way: &SignInWay) -> Outcome<(User<'t>, Page)> {
     if user.person.subject.is_some() {
         return given_profile(&user, |_| ()).await;
     }
-    let begun = trial.begin_by(&mut user.browser, way).await?;
+    let begun = user.trial.begin_by(&mut user.browser, way).await?;
     let landing = user.finish(begun).await?;
     Ok((user, landing))
 }

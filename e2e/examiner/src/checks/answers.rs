@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use contract::{Provider, Subject};
 use serde_json::{Value, json};
-use url::{Position, Url};
+use url::Url;
 
 use super::corpora::{CORPORA, Part, WrongAnswer, fill};
 use super::demands::{SignedInLook, page_in_words};
@@ -13,7 +13,7 @@ use crate::browser::{Arrival, Visit};
 use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
 use crate::random;
 use crate::trial::Trial;
-use crate::user::{Person, User};
+use crate::user::User;
 use crate::verdict::{Cases, Outcome, Stop, require};
 
 /// The attempts at one answer: an app that reads results in the background may take the
@@ -59,11 +59,11 @@ async fn try_answer(
 ) -> Outcome {
     let ada = trial.user("browser A", "Ada");
     let by_hand = |right: Value| match wrong {
-        Some(wrong) => wrong.apply(operation, &right),
+        Some(wrong) => wrong.apply(operation, right),
         None => json_answer(200, &right),
     };
     let (mut user, arrival) = answered(&ada, operation, by_hand).await?;
-    let is_in = user.is_signed_in().await?;
+    let is_in = looks.is_shown_to(&mut user).await?;
     let Some(wrong) = wrong else {
         let is_accepted = is_in || matches!(arrival, Arrival::Stopped(_));
         let refused = format!("the app refuses a right answer of {operation}");
@@ -75,7 +75,6 @@ async fn try_answer(
             "{cause}, the app sends the browser on all the same"
         )));
     };
-    let is_in = is_in || looks.is_shown_to(&mut user).await?;
     require(!is_in, || format!("{cause}, the app signs the user in"))?;
     page_in_words(trial, &page, &cause)
 }
@@ -91,15 +90,22 @@ pub(super) async fn answered<'t>(
     let trial = user.trial;
     for _ in 0..ATTEMPTS {
         let mut user = user.clone();
-        let next = up_to_call(&mut user, operation).await?;
-        let right = right_answer(&user, operation).await?;
+        let next = match operation {
+            SESSION => trial.last_press(&mut user.browser).await?,
+            // The result comes by hand, so the user signs in nowhere.
+            RESULT => {
+                user.begin().await?;
+                Visit::typed(&trial.callback()?)
+            }
+            _ => user.up_to_callback().await?,
+        };
+        let members = by_hand(right_answer(&user, operation).await?);
         let mark = trial.mark().await?;
         if operation == TOKEN {
             // The broker knows no made-up token.
             let profile = json_answer(200, &profile_of(&user));
             trial.arm_with(PROFILE, "answer", &profile).await?;
         }
-        let members = by_hand(right);
         trial.arm_with(operation, "answer", &members).await?;
         let leaves = |url: &Url| operation == SESSION && !trial.testbed.is_app(url);
         let arrival = user.browser.visit_until(next, leaves).await;
@@ -118,24 +124,6 @@ pub(super) async fn answered<'t>(
     Err(Stop::not_testable(format!(
         "the app calls {operation} for other logins in the background, and these calls take the answers that are tried"
     )))
-}
-
-/// A login up to the request that makes the app do `operation`.
-async fn up_to_call(user: &mut User<'_>, operation: &str) -> Outcome<Visit> {
-    let trial = user.trial;
-    match operation {
-        SESSION => trial.last_press(&mut user.browser).await,
-        // The result comes by hand, so the user signs in nowhere.
-        RESULT => {
-            let begun = user.begin().await?;
-            let callback = Visit::typed(&trial.callback()?);
-            Ok(match trial.app.has_strict_cookie {
-                true => callback,
-                false => callback.by_page_of(&begun.url),
-            })
-        }
-        _ => user.up_to_callback().await,
-    }
 }
 
 /// The members of the fault that answers with this status and body.
@@ -165,7 +153,7 @@ async fn right_answer(user: &User<'_>, operation: &str) -> Outcome<Value> {
 /// The profile that the broker makes of a user.
 fn profile_of(user: &User<'_>) -> Value {
     let provider = user.trial.way().map_or("google", |way| way.provider);
-    let person: &Person = &user.person;
+    let person = &user.person;
     let (by, username) = match provider {
         "github" => (Provider::GitHub, person.username.as_deref()),
         _ => (Provider::Google, None),
@@ -196,23 +184,10 @@ impl WrongAnswer {
         }
     }
 
-    /// The members of the fault, for a right body.
-    fn apply(&self, operation: &str, right: &Value) -> Value {
-        let headers = match self.content_type.as_deref() {
-            Some("") => json!({}),
-            other => json!({ "Content-Type": other.unwrap_or("application/json") }),
-        };
-        let body = self.body(operation, right);
-        answer(self.status.unwrap_or(200), &headers, &body)
-    }
-
-    fn body(&self, operation: &str, right: &Value) -> String {
-        if let Some(body) = &self.body {
-            return body.replace('$', &right.to_string());
-        }
-        let mut changed = right.clone();
+    /// The members of the fault, made of the right body.
+    fn apply(&self, operation: &str, mut right: Value) -> Value {
         let pointer = self.pointer_in(operation).unwrap_or_default();
-        if let Some(Value::Object(members)) = changed.pointer_mut(pointer) {
+        if let Some(Value::Object(members)) = right.pointer_mut(pointer) {
             for (name, json) in &self.set {
                 let right = members.get(name).map_or(String::new(), Value::to_string);
                 let value = serde_json::from_str(&json.replace('$', &right));
@@ -220,21 +195,26 @@ impl WrongAnswer {
             }
             members.retain(|name, _| Some(name) != self.remove.as_ref());
         }
-        let mut text = changed.to_string();
-        if self.is_cut {
-            text.truncate(text.len() / 2);
-        }
-        text
+        let right = right.to_string();
+        let body = match &self.body {
+            Some(body) => &body.replace('$', &right),
+            None if self.is_cut => &right[..right.len() / 2],
+            None => &right,
+        };
+        let headers = match self.content_type.as_deref() {
+            Some("") => json!({}),
+            other => json!({ "Content-Type": other.unwrap_or("application/json") }),
+        };
+        answer(self.status.unwrap_or(200), &headers, body)
     }
 }
 
 /// `authorization-url-checked`: addresses that are not below the broker's origin.
 pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
-    let mut other = trial.browser("browser B");
-    let right = trial.begin(&mut other).await?.url;
+    let begun = trial.begin(&mut trial.browser("browser B")).await?;
     let mut cases = Cases::default();
     for (name, address) in &CORPORA.wrong_addresses {
-        let outcome = try_address(trial, name, &wrong_address(address, &right)).await;
+        let outcome = try_address(trial, name, &wrong_address(address, &begun.url)).await;
         if !cases.go_on(&trial.transcript, outcome) {
             break;
         }
@@ -249,9 +229,8 @@ async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
         right["authorization_url"] = json!(url);
         json_answer(200, &right)
     };
-    let (_, arrival) = answered(&ada, SESSION, by_hand).await?;
     let cause = format!("given an authorization_url with {name}");
-    let Arrival::Page(page) = arrival else {
+    let (_, Arrival::Page(page)) = answered(&ada, SESSION, by_hand).await? else {
         return Err(Stop::fail(format!(
             "{cause}, the app sends the browser there"
         )));
@@ -272,13 +251,11 @@ async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
 fn wrong_address(row: &str, right: &Url) -> String {
     let scheme = right.scheme();
     let other = if scheme == "https" { "http" } else { "https" };
-    let host = right.host_str().unwrap_or_default();
-    let authority = &right[Position::BeforeHost..Position::AfterPort];
     let values = [
         ("scheme", scheme),
         ("other_scheme", other),
-        ("host", host),
-        ("authority", authority),
+        ("host", right.host_str().unwrap_or_default()),
+        ("authority", right.authority()),
         ("path", right.path()),
         ("right", right.as_str()),
     ];

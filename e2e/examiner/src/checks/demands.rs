@@ -151,9 +151,11 @@ impl SignedInLook {
         })
     }
 
-    /// Whether the app shows this user, surely, that they are signed in.
+    /// Whether the app shows this user, surely, that they are signed in: by their name, or by
+    /// this sign.
     pub(super) async fn is_shown_to(&self, user: &mut User<'_>) -> Outcome<bool> {
-        Ok(self.is_sign_out_telling && has_sign_out(user).await? == Some(true))
+        let has_sign = self.is_sign_out_telling && has_sign_out(user).await? == Some(true);
+        Ok(has_sign || user.is_signed_in().await?)
     }
 
     /// As [`is_shown_to`](Self::is_shown_to), with a guess where the app has no such sign.

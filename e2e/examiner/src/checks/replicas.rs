@@ -2,7 +2,6 @@
 
 use super::Steps;
 use super::simultaneous::{concurrent_callback, most_of_one_login};
-use crate::testbed::Testbed;
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop, Verdict, require};
@@ -17,11 +16,22 @@ pub(super) async fn rolling_restart(trial: &Trial<'_>) -> Outcome {
     on_two_instances(trial, |moved| Box::pin(replaced_in_turn(moved))).await
 }
 
-/// Takes the steps on two instances, and ends these. If their way to share sessions is not given,
-/// a failure says nothing about the app in production.
+/// Takes the steps on two instances, each of which signs users in as long as it gets every
+/// request, and ends these. If their way to share sessions is not given, a failure says nothing
+/// about the app in production.
 async fn on_two_instances(trial: &Trial<'_>, steps: Steps) -> Outcome {
-    let testbed = launch(trial).await?;
+    let untested = |why: String| {
+        Stop::not_tested(format!(
+            "two instances, each with a PORT of its own behind a balancer, were not tried, so the grade is A at best: {why}"
+        ))
+    };
+    let testbed = trial.testbed.replicas(trial.app).await.map_err(untested)?;
     let trial = trial.moved_to(&testbed);
+    for instance in [0, 1] {
+        give_to(&trial, &[instance])?;
+        let alone = trial.user("browser", "Nora").sign_in().await;
+        alone.map_err(|stop| untested(stop.actual))?;
+    }
     let outcome = steps(&trial).await;
     if outcome.is_err() {
         // Why the app answered so is often in the broker's answer.
@@ -37,24 +47,6 @@ async fn on_two_instances(trial: &Trial<'_>, steps: Steps) -> Outcome {
         Verdict::NotTestable => Stop::fail(format!("on two instances {}", stop.actual)),
         _ => stop,
     })
-}
-
-/// Two instances, each of which signs users in as long as it gets every request.
-async fn launch(trial: &Trial<'_>) -> Outcome<Testbed> {
-    let untested = |why: String| {
-        Stop::not_tested(format!(
-            "two instances, each with a PORT of its own behind a balancer, were not tried, so the grade is A at best: {why}"
-        ))
-    };
-    let testbed = trial.testbed.replicas(trial.app).await.map_err(untested)?;
-    let moved = trial.moved_to(&testbed);
-    for instance in [0, 1] {
-        give_to(&moved, &[instance])?;
-        let alone = moved.user("browser", "Nora").sign_in().await;
-        alone.map_err(|stop| untested(stop.actual))?;
-    }
-    give_to(&moved, &[0, 1])?;
-    Ok(testbed)
 }
 
 /// Gives the next requests to these instances in turn.
