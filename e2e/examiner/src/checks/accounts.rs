@@ -227,12 +227,11 @@ impl<'t> Belongings<'t> {
         let whoami = testbed.at(&owner.trial.app.whoami)?;
         let mut pages = vec![landing.url.clone(), whoami, testbed.start.clone()];
         pages.dedup();
-        let (form, text) = (String::new(), String::new());
         Ok(Self {
             owner,
             way,
-            form,
-            text,
+            form: String::new(),
+            text: String::new(),
             pages,
         })
     }
