@@ -132,14 +132,18 @@ impl RecordedRequests {
 /// The way of a browser over redirects.
 #[cfg(test)]
 pub(crate) mod tests {
+    use wiremock::{Request, ResponseTemplate};
+
     use super::*;
     use crate::foreign_site::Site;
 
     /// A site that answers a path with the status line and headers that `answer` returns.
     pub(crate) async fn answering(answer: fn(&str) -> &'static str) -> Site {
-        let answer = move |request: &str| {
-            let head = answer(request.split(' ').nth(1).unwrap_or_default());
-            format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        let answer = move |request: &Request| {
+            let mut lines = answer(request.url.path()).split("\r\n");
+            let status = lines.next().and_then(|it| it.get(..3)?.parse::<u16>().ok());
+            let headers = lines.filter_map(|line| line.split_once(": "));
+            ResponseTemplate::new(status.unwrap()).append_headers(headers)
         };
         Site::start("127.0.0.1", answer).await.unwrap()
     }
@@ -193,15 +197,13 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_page_that_looks_again_by_itself_is_shown() {
-        let site = Site::start("127.0.0.1", |request| {
-            let next = if request.starts_with("GET /b") {
-                "/a"
-            } else {
-                "/b"
+        let site = Site::start("127.0.0.1", |request: &Request| {
+            let next = match request.url.path() {
+                "/b" => "/a",
+                _ => "/b",
             };
             let body = format!("<meta http-equiv=refresh content='1;url={next}'>");
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close";
-            format!("{head}\r\n\r\n{body}")
+            ResponseTemplate::new(200).set_body_raw(body, "text/html")
         });
         let site = site.await.unwrap();
         let start = site.origin.join("/a").unwrap();

@@ -1,13 +1,12 @@
 //! Redirects: no call of the app follows one, and no parameter and no header sends a browser
 //! outside.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use futures_util::future::try_join_all;
 use reqwest::Method;
-use reqwest::header::LOCATION;
+use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION};
 use serde_json::json;
 use url::Url;
+use wiremock::{Request, ResponseTemplate};
 
 use super::corpora::{CORPORA, fill};
 use super::demands::{no_call, parameter, signed_out};
@@ -16,7 +15,7 @@ use super::secrets::client_secret;
 use crate::app::{Flow, Step};
 use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
 use crate::calls::Call;
-use crate::foreign_site::{Site, not_found};
+use crate::foreign_site::Site;
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop, require};
@@ -29,14 +28,8 @@ const OUTSIDE: &str = "evil.example";
 
 /// `redirects-not-followed`: at each call of a login, by each status.
 pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
-    let received: Arc<Mutex<Vec<String>>> = Arc::default();
-    let record = received.clone();
-    let elsewhere = Site::start("127.0.0.1", move |request| {
-        let mut received = record.lock().unwrap_or_else(PoisonError::into_inner);
-        received.push(request.to_owned());
-        not_found()
-    });
-    let elsewhere = elsewhere.await?;
+    let not_found = |_: &Request| ResponseTemplate::new(404);
+    let elsewhere = Site::start("127.0.0.1", not_found).await?;
     let location = json!({ "Location": format!("{}elsewhere", elsewhere.origin) });
     for operation in calls_of(trial.flow) {
         for status in STATUSES {
@@ -46,10 +39,8 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
             trial.arm_with(operation, "answer", &more).await?;
             let arrival = login.meet_fault(operation, mark).await?;
             let cause = format!("answered {operation} with a redirect ({status})");
-            let followed = {
-                let received = received.lock().unwrap_or_else(PoisonError::into_inner);
-                received.first().map(|it| carried(it, client_secret(trial)))
-            };
+            let received = elsewhere.received().await;
+            let followed = received.first().map(|it| carried(it, client_secret(trial)));
             if let Some(carries) = followed {
                 let called = format!("{cause}, the app calls the other host{carries}");
                 return Err(Stop::fail(called));
@@ -65,14 +56,20 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
 }
 
 /// The secrets in a request, in words.
-fn carried(request: &str, client_secret: Option<&str>) -> String {
-    let has = |text: &str| request.contains(text);
-    let lower = request.to_ascii_lowercase();
+fn carried(request: &Request, client_secret: Option<&str>) -> String {
+    let body = String::from_utf8_lossy(&request.body);
+    let text = format!("{} {:?} {body}", request.url, request.headers);
+    let has = |it: &str| text.contains(it);
+    let token = request
+        .headers
+        .get(AUTHORIZATION)
+        .map(HeaderValue::as_bytes);
+    let has_token = token.is_some_and(|it| it.to_ascii_lowercase().starts_with(b"bearer"));
     let found = [
         (client_secret.is_some_and(has), "the client secret"),
         (has("session_key"), "the session key"),
         (has("code_verifier"), "the code and its verifier"),
-        (lower.contains("authorization: bearer"), "the access token"),
+        (has_token, "the access token"),
     ];
     let found = found.into_iter().filter(|(has, _)| *has);
     match found
