@@ -22,13 +22,31 @@ impl Trial<'_> {
         self.user_as(name, Person::new(first))
     }
 
-    /// The same for this very person.
+    /// The same, who has signed in.
+    pub(crate) async fn signed_in(&self, name: &str, first: &str) -> Outcome<User<'_>> {
+        let mut user = self.user(name, first);
+        user.sign_in().await?;
+        Ok(user)
+    }
+
+    /// As [`user`](Self::user), for this very person.
     pub(crate) fn user_as(&self, name: &str, person: Person) -> User<'_> {
         User {
             trial: self,
             browser: self.browser(name),
             person,
         }
+    }
+
+    /// A new user who has signed in at the provider, and the callback, which is not asked for yet.
+    pub(crate) async fn user_at_callback(
+        &self,
+        name: &str,
+        first: &str,
+    ) -> Outcome<(User<'_>, Visit)> {
+        let mut user = self.user(name, first);
+        let callback = user.up_to_callback().await?;
+        Ok((user, callback))
     }
 }
 

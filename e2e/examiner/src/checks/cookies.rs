@@ -11,9 +11,6 @@ use crate::verdict::{Outcome, Stop, require};
 /// The longest life of a session's cookie: 30 days.
 const MAX_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The days after which a session is over, however often it is used.
-const MAX_DAYS: u64 = 31;
-
 /// The longest life of the cookie of one login.
 const MAX_LOGIN_LIFE: Duration = Duration::from_secs(600);
 
@@ -22,8 +19,7 @@ const MAX_LOGIN_LIFE: Duration = Duration::from_secs(600);
 pub(super) async fn cookie_attributes(trial: &Trial<'_>) -> Outcome {
     let is_https = trial.testbed.start.scheme() == "https";
     let of_login = login_cookies(trial).await?;
-    let mut ada = trial.user("browser B", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser B", "Ada").await?;
     ada.open(&trial.testbed.start).await?;
     some_cookies(session_cookies(trial, &ada.browser))?;
     for cookie in set_in(trial, &ada.browser) {
@@ -53,8 +49,7 @@ async fn login_cookies(trial: &Trial<'_>) -> Outcome<Vec<String>> {
 
 /// Whether a login ends well in a browser that has kept these of its cookies.
 async fn ends_well(trial: &Trial<'_>, keeps: impl Fn(&str) -> bool) -> Outcome<bool> {
-    let mut ada = trial.user("browser A", "Ada");
-    let visit = ada.up_to_callback().await?;
+    let (mut ada, visit) = trial.user_at_callback("browser A", "Ada").await?;
     ada.browser.jar = ada.browser.jar.only(keeps);
     ada.visit(visit).await?;
     ada.is_signed_in().await
@@ -62,85 +57,46 @@ async fn ends_well(trial: &Trial<'_>, keeps: impl Fn(&str) -> bool) -> Outcome<b
 
 /// The cookies that the app set in what the browser saw, without those that it deleted.
 fn set_in(trial: &Trial<'_>, browser: &Browser) -> Vec<Cookie> {
-    let pages = browser.seen.iter();
-    let pages = pages.filter(|page| trial.testbed.is_app(&page.url));
-    let cookies = pages.flat_map(|page| {
+    let is_own = |page: &&Page| trial.testbed.is_app(&page.url);
+    let set = browser.seen.iter().filter(is_own).flat_map(|page| {
         let lines = page.headers.get_all("set-cookie").iter();
         lines.filter_map(|line| Cookie::parse(&String::from_utf8_lossy(line.as_bytes()), &page.url))
     });
-    cookies
-        .filter(|it| it.life != Some(Duration::ZERO))
-        .collect()
+    set.filter(|it| it.life != Some(Duration::ZERO)).collect()
 }
 
 fn check(cookie: &Cookie, is_https: bool, max_life: Duration) -> Outcome {
     let name = &cookie.name;
-    let has_prefix = name.starts_with("__Host-");
+    let life = cookie.life.map_or(0, |it| it.as_secs());
+    let too_long = format!("lives {life} s");
     // Of another path, a cookie reaches less; on https the prefix asks for `/`.
-    let needs = [
-        (cookie.is_http_only, "HttpOnly"),
-        (cookie.same_site == Some(SameSite::Lax), "SameSite=Lax"),
-        (cookie.is_secure || !is_https, "Secure"),
-        (has_prefix || !is_https, "the prefix __Host-"),
-    ];
-    for (has, attribute) in needs {
-        require(has, || format!("the cookie {name} lacks {attribute}"))?;
-    }
-    require(!cookie.has_domain, || {
-        format!(
-            "the cookie {name} has a Domain, so that every host below it receives and sets it, too"
-        )
-    })?;
-    match cookie.life {
-        None => Err(Stop::fail(format!(
-            "the cookie {name} has neither Max-Age nor a date in Expires: browsers restore it for months"
-        ))),
-        Some(life) => require(life <= max_life, || {
-            format!("the cookie {name} lives {} s", life.as_secs())
-        }),
-    }
-}
-
-/// The second part of `cookie-attributes`: behind its cookie, a session that is used every day,
-/// beside one that is not used.
-pub(super) async fn session_ends(trial: &Trial<'_>) -> Outcome {
-    // The sessions of both flows are the same, and their cookies are judged before the clock moves.
-    if trial.app.flows().last() != Some(&trial.flow) {
+    let fault = if !cookie.is_http_only {
+        "lacks HttpOnly"
+    } else if cookie.same_site != Some(SameSite::Lax) {
+        "lacks SameSite=Lax"
+    } else if is_https && !cookie.is_secure {
+        "lacks Secure"
+    } else if is_https && !name.starts_with("__Host-") {
+        "lacks the prefix __Host-"
+    } else if cookie.has_domain {
+        "has a Domain, so that every host below it receives and sets it, too"
+    } else if cookie.life.is_none() {
+        "has neither Max-Age nor a date in Expires: browsers restore it for months"
+    } else if cookie.life > Some(max_life) {
+        &too_long
+    } else {
         return Ok(());
-    }
-    if !trial.testbed.owns_app() {
-        return Err(Stop::not_tested(
-            "the clock of a stack that others use is not moved by a month: give the app's command after --",
-        ));
-    }
-    let [mut daily, mut idle] = ["browser A", "browser B"].map(|name| trial.user(name, "Ada"));
-    daily.sign_in().await?;
-    idle.sign_in().await?;
-    for _ in 0..MAX_DAYS {
-        trial.advance(24 * 60 * 60).await?;
-        if !daily.is_signed_in().await? {
-            return Ok(());
-        }
-    }
-    // Only where another has ended, sessions are known to follow the clock.
-    if idle.is_signed_in().await? {
-        return Err(Stop::not_tested(format!(
-            "a session is open after {MAX_DAYS} days of the stack's clock: either none here ends, or they do not follow the clock at KIT_CLOCK_URL"
-        )));
-    }
-    Err(Stop::fail(format!(
-        "a session that is used every day is open after {MAX_DAYS} days, and has no end"
-    )))
+    };
+    Err(Stop::fail(format!("the cookie {name} {fault}")))
 }
 
 /// `cookie-name-exact`: an attacker's session under a name that is only like the
 /// session's, and beside the victim's under the same name.
 pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
-    let mut attacker = trial.user("the attacker's browser", "Otto");
-    attacker.sign_in().await?;
+    let attacker = trial.signed_in("the attacker's browser", "Otto").await?;
     let planted = session_cookies(trial, &attacker.browser);
     let is_taken = |page: Page| attacker.person.is_shown_in(&page.body);
-    if !is_taken(show(trial, &header(&planted, str::to_owned)).await?) {
+    if !is_taken(show(trial, &header(&planted, "{name}")).await?) {
         return Err(Stop::not_testable(
             "the app does not know a session by its cookies alone",
         ));
@@ -148,28 +104,20 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
 
     let like_names = CORPORA.like_names.iter();
     let mut cases: Vec<_> = like_names
-        .map(|(how, row)| {
-            (
-                format!("name {how}"),
-                header(&planted, |name| like(name, row)),
-            )
-        })
+        .map(|(how, row)| (format!("name {how}"), header(&planted, row)))
         .collect();
     // No browser has two cookies of such a name: it takes them from the host itself and for the
     // path `/` alone.
     if !planted.iter().any(|it| it.name.starts_with("__Host-")) {
-        let mut victim = trial.user("the victim's browser", "Vera");
-        victim.sign_in().await?;
-        let own = header(&session_cookies(trial, &victim.browser), str::to_owned);
-        let planted = header(&planted, str::to_owned);
-        cases.push((
-            "place is before the victim's own".to_owned(),
-            format!("{planted}; {own}"),
-        ));
-        cases.push((
-            "place is after the victim's own".to_owned(),
-            format!("{own}; {planted}"),
-        ));
+        let victim = trial.signed_in("the victim's browser", "Vera").await?;
+        let own = header(&session_cookies(trial, &victim.browser), "{name}");
+        let planted = header(&planted, "{name}");
+        for (place, cookies) in [
+            ("before", format!("{planted}; {own}")),
+            ("after", format!("{own}; {planted}")),
+        ] {
+            cases.push((format!("place is {place} the victim's own"), cookies));
+        }
     }
     for (whose, cookies) in cases {
         let page = show(trial, &cookies).await?;
@@ -195,11 +143,10 @@ pub(super) fn like(name: &str, row: &str) -> String {
     fill(row, &words)
 }
 
-/// The value of a `Cookie` header, with changed names.
-fn header(cookies: &[Cookie], change: impl Fn(&str) -> String) -> String {
-    let pairs = cookies
-        .iter()
-        .map(|cookie| format!("{}={}", change(&cookie.name), cookie.value));
+/// The value of a `Cookie` header, with the names that a row makes of those of the cookies.
+fn header(cookies: &[Cookie], row: &str) -> String {
+    let pairs = cookies.iter();
+    let pairs = pairs.map(|cookie| format!("{}={}", like(&cookie.name, row), cookie.value));
     pairs.collect::<Vec<_>>().join("; ")
 }
 

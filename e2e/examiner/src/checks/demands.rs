@@ -54,6 +54,16 @@ pub(super) async fn worth_nothing(
     Ok(page)
 }
 
+/// Takes a step, and returns the app's calls meanwhile.
+pub(super) async fn calls_during<T>(
+    trial: &Trial<'_>,
+    step: impl Future<Output = Outcome<T>>,
+) -> Outcome<Vec<Call>> {
+    let mark = trial.mark().await?;
+    step.await?;
+    trial.calls(mark).await
+}
+
 /// Demands that no code was sent and no result read.
 pub(super) fn no_one_time_call(trial: &Trial<'_>, calls: &[Call], what: &str) -> Outcome {
     let is_one_time = |call: &Call| call.operation == trial.flow.one_time_call();

@@ -4,24 +4,43 @@ use std::collections::HashSet;
 
 use super::corpora::CORPORA;
 use super::demands::{absent, parameter, some_cookies};
-use super::failures::{calls_of, login_before};
+use super::failures::{Login, calls_of, login_before};
 use crate::app::Flow;
 use crate::browser::{Browser, Page, Visit};
 use crate::calls::Call;
 use crate::random;
 use crate::search::{self, Haystack};
 use crate::trial::Trial;
+use crate::user::User;
 use crate::verdict::{Outcome, Stop};
 
 /// `key-not-in-browser`: searched in everything that the browser saw of a whole login.
 pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
-    let mark = trial.mark().await?;
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
-    let calls = trial.calls(mark).await?;
+    let (ada, calls) = whole_login(trial).await?;
     let haystacks = search::haystacks_of(&ada.browser, |_| true);
     let place = search::find_key(&haystacks, &logins_of(&calls)?);
     absent("the session key of the login is", place)
+}
+
+/// A user who has signed in, and who has opened what the start page loads before and after it;
+/// with the app's calls.
+async fn whole_login<'t>(trial: &'t Trial<'_>) -> Outcome<(User<'t>, Vec<Call>)> {
+    let mark = trial.mark().await?;
+    let mut ada = trial.user("browser A", "Ada");
+    open_everything(trial, &mut ada.browser).await?;
+    ada.sign_in().await?;
+    open_everything(trial, &mut ada.browser).await?;
+    Ok((ada, trial.calls(mark).await?))
+}
+
+/// Opens the addresses of the app that a browser shows, for searches beyond a login.
+async fn open_everything(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
+    let page = browser.open(&trial.testbed.start).await?;
+    let shown = page.resources().into_iter();
+    for url in shown.filter(|url| trial.testbed.is_app(url)) {
+        browser.open(&url).await?;
+    }
+    Ok(())
 }
 
 /// The logins whose keys are looked for; without one, nothing would be found.
@@ -40,56 +59,43 @@ pub(super) fn logins_of(calls: &[Call]) -> Outcome<HashSet<String>> {
 pub(super) async fn secret_not_in_browser(trial: &Trial<'_>) -> Outcome {
     let secret = client_secret(trial);
     let secret = secret.ok_or_else(|| Stop::not_tested("the project's secret is not known"))?;
-    let mut ada = trial.user("browser A", "Ada");
-    open_everything(trial, &mut ada.browser).await?;
-    ada.sign_in().await?;
-    open_everything(trial, &mut ada.browser).await?;
+    let (ada, _) = whole_login(trial).await?;
     let mut haystacks = search::haystacks_of(&ada.browser, |_| true);
     // The page of an error may quote what was sent.
+    for browser in after_faults(trial, &["lose_response", "truncate"]).await? {
+        haystacks.extend(search::haystacks_of(&browser, |_| true));
+    }
+    let place = search::find_text(&haystacks, secret);
+    absent("the client secret is", place)
+}
+
+/// The browsers of logins in each of which a call of the app met one of `faults`.
+async fn after_faults(trial: &Trial<'_>, faults: &[&str]) -> Outcome<Vec<Browser>> {
+    let mut browsers = Vec::new();
     for operation in calls_of(trial.flow) {
-        for fault in ["lose_response", "truncate"] {
-            let mut login = login_before(trial, operation).await?;
+        for fault in faults {
+            let Login { mut user, next } = login_before(trial, operation).await?;
             trial.arm(operation, fault).await?;
             // Whether the app answers its browser is another check's concern.
-            login.user.visit(login.next.clone()).await.ok();
+            user.visit(next).await.ok();
             trial.testbed.control.disarm().await?;
-            haystacks.extend(search::haystacks_of(&login.user.browser, |_| true));
+            browsers.push(user.browser);
         }
     }
-    absent(
-        "the client secret is",
-        search::find_text(&haystacks, secret),
-    )
+    Ok(browsers)
 }
 
 /// `token-not-in-browser`: searched in everything that the browser saw of a whole login.
 pub(super) async fn token_not_in_browser(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
-    open_everything(trial, &mut ada.browser).await?;
+    let (ada, _) = whole_login(trial).await?;
     let haystacks = search::haystacks_of(&ada.browser, |_| true);
     absent("the access token is", search::find_token(&haystacks))
-}
-
-/// Opens the addresses of the app that a browser shows, for searches beyond a login.
-async fn open_everything(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
-    let page = browser.open(&trial.testbed.start).await?;
-    let shown = page.resources().into_iter();
-    for url in shown.filter(|url| trial.testbed.is_app(url)) {
-        browser.open(&url).await?;
-    }
-    Ok(())
 }
 
 /// `cookie-holds-no-secret`: every value that the app gave any cookie during a login and
 /// after it, decoded: random or encrypted, with nothing to read in it.
 pub(super) async fn cookie_holds_no_secret(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    let mark = trial.mark().await?;
-    ada.sign_in().await?;
-    ada.open(&trial.testbed.start).await?;
-    let calls = trial.calls(mark).await?;
-
+    let (ada, calls) = whole_login(trial).await?;
     let mut seen = search::haystacks_of(&ada.browser, |page| trial.testbed.is_app(&page.url));
     seen.retain(|haystack| haystack.place.starts_with("the cookie "));
     let cookies = some_cookies(seen)?;
@@ -101,12 +107,9 @@ pub(super) async fn cookie_holds_no_secret(trial: &Trial<'_>) -> Outcome {
     }
     let marks = ada.person.marks();
     let marks = marks.map(|it| ("a value of the user's profile", it.to_owned()));
-    secrets.texts.extend(marks);
     let states = ada.browser.asked.iter();
-    let states = states.filter_map(|url| parameter(url, "state").ok());
-    secrets
-        .texts
-        .extend(states.map(|state| ("the state", state)));
+    let states = states.filter_map(|url| Some(("the state", parameter(url, "state").ok()?)));
+    secrets.texts.extend(marks.chain(states));
     secrets.require_absent(&cookies, "is readable")
 }
 
@@ -120,24 +123,15 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
     let mut secrets = Secrets::default();
     let printed = trial.testbed.output().await.map_or(0, |it| it.total());
     let mark = trial.mark().await?;
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     ada.sign_out().await.ok();
-    secrets.learn(trial.flow, &ada.browser);
+    let mut browsers = vec![ada.browser, stray_visits(trial).await?];
+    browsers.extend(after_faults(trial, &["lose_response", "html_502", "truncate"]).await?);
     let mut pages = Vec::new();
-    for operation in calls_of(trial.flow) {
-        for fault in ["lose_response", "html_502", "truncate"] {
-            let mut login = login_before(trial, operation).await?;
-            trial.arm(operation, fault).await?;
-            login.user.visit(login.next.clone()).await?;
-            trial.testbed.control.disarm().await?;
-            secrets.learn(trial.flow, &login.user.browser);
-            pages.extend(error_pages(trial, &login.user.browser));
-        }
+    for browser in &browsers {
+        secrets.learn(trial.flow, browser);
+        pages.extend(error_pages(trial, browser));
     }
-    let stray = stray_visits(trial).await?;
-    secrets.learn(trial.flow, &stray);
-    pages.extend(error_pages(trial, &stray));
     // An app logs after it has answered.
     trial.calls(mark).await?;
     let mut everything = trial.testbed.calls(0).await?;
@@ -178,12 +172,10 @@ async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
 /// The app's error pages, as this browser saw them.
 fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
     let is_error = |page: &&Page| page.status >= 400 && trial.testbed.is_app(&page.url);
+    let place = |page: &Page| format!("the error page {}", page.url.path());
     let pages = browser.seen.iter().filter(is_error);
     pages
-        .map(|page| {
-            let place = format!("the error page {}", page.url.path());
-            Haystack::new(place, page.body.as_str())
-        })
+        .map(|page| Haystack::new(place(page), &*page.body))
         .collect()
 }
 
@@ -239,68 +231,54 @@ impl Secrets {
         }
     }
 
-    /// The first secret that is written, and its place.
-    fn find(&self, haystacks: &[Haystack]) -> Option<(&'static str, String)> {
+    /// Demands that no secret is written; `is` stands between it and its place.
+    fn require_absent(&self, haystacks: &[Haystack], is: &str) -> Outcome {
+        let texts = self.texts.iter();
+        let texts = texts.map(|(secret, text)| (*secret, search::find_text(haystacks, text)));
         let verifier = search::find_verifier(haystacks, &self.challenges);
         let found = [
             ("a session key", search::find_key(haystacks, &self.logins)),
             ("an access token", search::find_token(haystacks)),
             ("a code_verifier", verifier),
         ];
-        let mut found = found.into_iter();
-        let found = found.find_map(|(secret, place)| Some((secret, place?)));
-        let mut texts = self.texts.iter();
-        found.or_else(|| {
-            texts.find_map(|(secret, text)| Some((*secret, search::find_text(haystacks, text)?)))
-        })
-    }
-
-    /// Demands that no secret is written; `is` stands between it and its place.
-    fn require_absent(&self, haystacks: &[Haystack], is: &str) -> Outcome {
-        match self.find(haystacks) {
-            None => Ok(()),
-            Some((secret, place)) => Err(Stop::fail(format!("{secret} {is} in {place}"))),
+        for (secret, place) in found.into_iter().chain(texts) {
+            absent(&format!("{secret} {is}"), place)?;
         }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::corpora::fill;
+    use broker::model::LoginId;
+
     use super::*;
 
     #[test]
-    fn each_secret_is_found_in_a_log() {
-        let code = random::secret();
-        let verifier = random::secret();
+    fn each_secret_is_found_and_other_random_text_is_not() {
+        let [code, verifier, key] = [(); 3].map(|()| random::secret());
+        let login = LoginId::of_key(&key.parse().unwrap());
         let secrets = Secrets {
             texts: vec![
                 ("a handoff code", code.clone()),
                 ("the client secret", "s3cret-s3cret".to_owned()),
             ],
             challenges: HashSet::from([search::challenge(&verifier)]),
-            ..Secrets::default()
+            logins: HashSet::from([login.as_str().to_owned()]),
         };
         let random = random::secret();
-        let words = [
-            ("code", &code),
-            ("verifier", &verifier),
-            ("random", &random),
-        ];
         for (line, expected) in [
-            ("GET /cb?code={code}&state=x 303", Some("a handoff code")),
-            ("{'code_verifier': '{verifier}'}", Some("a code_verifier")),
-            (
-                "Authorization: Bearer fsi_{random}",
-                Some("an access token"),
-            ),
-            ("client_secret=s3cret-s3cret", Some("the client secret")),
-            ("request {random}", None),
+            (format!("GET /cb?code={code} 303"), Some("a handoff code")),
+            (format!("'verifier': '{verifier}'"), Some("a code_verifier")),
+            (format!("sid=x{key}y"), Some("a session key")),
+            (format!("Bearer fsi_{random}"), Some("an access token")),
+            ("id:s3cret-s3cret".to_owned(), Some("the client secret")),
+            (format!("request {random}"), None),
         ] {
-            let line = fill(line, &words);
             let text = lines_once("the log", &format!("start\n{line}\n{line}\n"));
-            let found = secrets.find(&[text]);
-            assert_eq!(found.map(|(secret, _)| secret), expected, "{line}");
+            let stop = secrets.require_absent(&[text], "is").err();
+            let expected = expected.map(|it| format!("{it} is in the log"));
+            assert_eq!(stop.map(|it| it.actual), expected, "{line}");
         }
     }
 }

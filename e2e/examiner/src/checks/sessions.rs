@@ -23,19 +23,26 @@ const SESSIONS: usize = 4;
 pub(super) async fn two_tabs(trial: &Trial<'_>) -> Outcome {
     for older_first in [true, false] {
         let mut user = trial.user("browser A", "Ada");
-        let (older, newer) = (user.person.clone(), Person::new("Eve"));
-        let older_page = provider_page(&mut user).await?;
-        let newer_page = provider_page(&mut user).await?;
+        let mut tabs = Vec::new();
+        for (which, first) in [("older", "Ada"), ("newer", "Eve")] {
+            let begun = user.begin().await?;
+            let page = trial.to_provider(&mut user.browser, begun).await?;
+            tabs.push((which, page, Person::new(first)));
+        }
+        if !older_first {
+            tabs.reverse();
+        }
+        let mut landings = Vec::new();
+        for (which, page, person) in &tabs {
+            user.person = person.clone();
+            landings.push(finish(&mut user, page, which).await?);
+        }
         if older_first {
-            let page = finish(&mut user, &older_page, &older, "older").await?;
-            finish_newer(&mut user, &newer_page, &newer).await?;
-            is_not_cancelled(trial, &page).await?;
+            is_not_cancelled(trial, &landings[0]).await?;
         } else {
-            finish_newer(&mut user, &newer_page, &newer).await?;
-            finish(&mut user, &older_page, &older, "older").await?;
             let shown = user.whoami().await?.body;
             require(
-                [older, newer].iter().any(|it| it.is_shown_in(&shown)),
+                tabs.iter().any(|(_, _, it)| it.is_shown_in(&shown)),
                 || "of two logins in one browser the older, which comes last, signs out the user of the newer",
             )?;
         }
@@ -43,29 +50,21 @@ pub(super) async fn two_tabs(trial: &Trial<'_>) -> Outcome {
     Ok(())
 }
 
-async fn provider_page(user: &mut User<'_>) -> Outcome<Page> {
-    let visit = user.begin().await?;
-    user.trial.to_provider(&mut user.browser, visit).await
-}
-
 /// The newer login ends well; the older one may as well, or changes nothing.
-async fn finish_newer(user: &mut User<'_>, page: &Page, person: &Person) -> Outcome {
-    let page = finish(user, page, person, "newer").await?;
-    let (path, status) = (page.url.path(), page.status);
-    let failed = format!(
-        "of two logins in one browser the newer does not sign in: it ends at {path} with status {status}"
-    );
-    signed_in(user, &failed).await
-}
-
-async fn finish(user: &mut User<'_>, page: &Page, person: &Person, which: &str) -> Outcome<Page> {
-    user.person = person.clone();
+async fn finish(user: &mut User<'_>, page: &Page, which: &str) -> Outcome<Page> {
     let callback = user.choose(page).await?;
     let page = user.visit(callback).await?;
     let what = format!("of two logins in one browser the {which} ends");
     no_server_error(&page, &format!("{what} with"))?;
     let has_words = user.trial.has_words(&page);
     require(has_words, || format!("{what} on a page without words"))?;
+    if which == "newer" {
+        let (path, status) = (page.url.path(), page.status);
+        let failed = format!(
+            "of two logins in one browser the newer does not sign in: it ends at {path} with status {status}"
+        );
+        signed_in(user, &failed).await?;
+    }
     Ok(page)
 }
 
@@ -175,25 +174,29 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
 /// `session-rotated`: with the cookies of a visit, of a login that the attacker began,
 /// and with made-up ones.
 pub(super) async fn session_rotated(trial: &Trial<'_>) -> Outcome {
+    let start = &trial.testbed.start;
     let mut visitor = trial.browser("the attacker's browser");
-    visitor.open(&trial.testbed.start).await?;
-    let of_visit = visitor.jar.of(&trial.testbed.start);
-    planted(trial, "of a visit of the attacker's", &of_visit).await?;
+    visitor.open(start).await?;
     let mut begun = trial.browser("the attacker's browser");
     trial.begin(&mut begun).await?;
-    let of_login = begun.jar.of(&trial.testbed.start);
-    planted(trial, "of a login that the attacker began", &of_login).await?;
     let names = trial.app.session_cookies.iter();
     let lines = names.map(|name| format!("{name}={}; Path=/", random::secret()));
-    let made_up = lines.filter_map(|line| Cookie::parse(&line, &trial.testbed.start));
-    planted(trial, "with a made-up value", &made_up.collect::<Vec<_>>()).await
+    let made_up = lines.filter_map(|line| Cookie::parse(&line, start));
+    for (origin, cookies) in [
+        ("of a visit of the attacker's", visitor.jar.of(start)),
+        ("of a login that the attacker began", begun.jar.of(start)),
+        ("with a made-up value", made_up.collect()),
+    ] {
+        // An app may know a visitor by nothing.
+        if !cookies.is_empty() {
+            planted(trial, origin, &cookies).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A session that an attacker knew before the login, planted in the victim's browser.
 async fn planted(trial: &Trial<'_>, origin: &str, cookies: &[Cookie]) -> Outcome {
-    if cookies.is_empty() {
-        return Ok(());
-    }
     let mut victim = trial.user("the victim's browser", "Vera");
     let mut attacker = trial.user_as("the attacker's browser", victim.person.clone());
     for cookie in cookies {
@@ -238,19 +241,14 @@ pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
     trial.testbed.restart_app().await?;
     let mut old = Vec::new();
     for _ in 0..SESSIONS {
-        let mut ada = trial.user("browser A", "Ada");
-        ada.sign_in().await?;
-        old.push(ada);
+        old.push(trial.signed_in("browser A", "Ada").await?);
     }
-    let mut late = trial.user("browser B", "Eve");
-    let callback = late.up_to_callback().await?;
+    let (mut late, callback) = trial.user_at_callback("browser B", "Eve").await?;
     trial.testbed.restart_app().await?;
 
     let mut new = Vec::new();
     for _ in 0..=SESSIONS {
-        let mut nora = trial.user("browser C", "Nora");
-        nora.sign_in().await?;
-        new.push(nora.person);
+        new.push(trial.signed_in("browser C", "Nora").await?.person);
     }
     for user in &mut old {
         opens_no_other(user, &new).await?;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::demands::{calls_during, signed_in};
 use super::start::{foreign_form, foreign_form_in_sandbox, foreign_image, foreign_link};
 use crate::browser::{Page, Visit};
 use crate::calls::operation::{PROFILE, REVOKE, TOKEN};
@@ -40,8 +41,7 @@ pub(super) async fn sign_out_server(trial: &Trial<'_>) -> Outcome {
 
 /// Signs out while the broker has a fault. Returns the point in the log before it.
 async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>, broker: &str) -> Outcome<u64> {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     let mut copies = copies_of(&ada);
     let visit = trial.sign_out_visit(&mut ada.browser).await?;
     let mark = trial.mark().await?;
@@ -111,8 +111,7 @@ pub(super) async fn session_by_cookie(trial: &Trial<'_>) -> Outcome {
     let has_sign_out = |page: &Page| step.is_some_and(|step| step.on_page(page).is_some());
     let page = trial.testbed.at(&trial.app.sign_out_page)?;
     let visitors_page = trial.browser("browser B").open(&page).await?;
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     ada.open(&trial.testbed.start).await?;
     let callback = trial.callback()?;
     let asked = ada.browser.asked.iter();
@@ -137,54 +136,35 @@ pub(super) async fn session_by_cookie(trial: &Trial<'_>) -> Outcome {
 /// `sign-out-same-site`: the request that signs out, made by another site.
 pub(super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
     // The attacker copies the form from a page of their own session.
-    let mut attacker = trial.user("the attacker's browser", "Otto");
-    attacker.sign_in().await?;
+    let mut attacker = trial.signed_in("the attacker's browser", "Otto").await?;
     let copied = trial.sign_out_visit(&mut attacker.browser).await?;
 
-    let mut victim = trial.user("the victim's browser", "Vera");
-    victim.sign_in().await?;
-    for (way, effect, change) in WAYS {
+    let mut victim = trial.signed_in("the victim's browser", "Vera").await?;
+    for (way, is_page, change) in WAYS {
         let visit = change(copied.clone());
         let path = visit.url.path().to_owned();
         let mut after = victim.clone();
         after.visit(visit).await?;
-        // A page of another site that embeds an image cannot set its cookies.
-        let judged = match effect {
-            Effect::OnServer => &mut victim,
-            Effect::OnCookies => &mut after,
-        };
-        let stays = judged.is_signed_in().await?;
-        require(stays, || {
-            format!("{way} on a page of another site signs the user out, at {path}")
-        })?;
+        let judged = if is_page { &mut after } else { &mut victim };
+        let failed = format!("{way} on a page of another site signs the user out, at {path}");
+        signed_in(judged, &failed).await?;
     }
     Ok(())
 }
 
-/// The place in which a sign-out is looked for.
-#[derive(Clone, Copy)]
-enum Effect {
-    /// The session is over for the cookies of before.
-    OnServer,
-    /// The answer has changed the browser's cookies, too.
-    OnCookies,
-}
-
 type Change = fn(Visit) -> Visit;
 
-const WAYS: [(&str, Effect, Change); 6] = [
-    ("a link", Effect::OnCookies, foreign_link),
-    ("an image", Effect::OnServer, foreign_image),
-    ("a form", Effect::OnCookies, foreign_form),
-    (
-        "a sandboxed form",
-        Effect::OnServer,
-        foreign_form_in_sandbox,
-    ),
-    ("a link without metadata", Effect::OnServer, |visit| {
+/// The requests, each with whether the cookies that its answer leaves are judged, and not those of
+/// before: a page of another site that embeds an image cannot set its cookies.
+const WAYS: [(&str, bool, Change); 6] = [
+    ("a link", true, foreign_link),
+    ("an image", false, foreign_image),
+    ("a form", true, foreign_form),
+    ("a sandboxed form", false, foreign_form_in_sandbox),
+    ("a link without metadata", false, |visit| {
         without_metadata(foreign_link(visit))
     }),
-    ("a form without metadata", Effect::OnServer, |visit| {
+    ("a form without metadata", false, |visit| {
         without_metadata(foreign_form(visit))
     }),
 ];
@@ -200,16 +180,9 @@ fn without_metadata(visit: Visit) -> Visit {
 pub(super) async fn token_revoked(trial: &Trial<'_>) -> Outcome {
     trial.sign_out_step()?;
     let mut ada = trial.user("browser A", "Ada");
-    let mark = trial.mark().await?;
-    ada.sign_in().await?;
-    let at_sign_in = trial.calls(mark).await?;
-    let shown = trial.mark().await?;
-    ada.whoami().await?;
-    let at_whoami = trial.calls(shown).await?;
-    let mark = trial.mark().await?;
-    ada.sign_out().await?;
-    let at_sign_out = trial.calls(mark).await?;
-
+    let at_sign_in = calls_during(trial, ada.sign_in()).await?;
+    let at_whoami = calls_during(trial, ada.whoami()).await?;
+    let at_sign_out = calls_during(trial, ada.sign_out()).await?;
     let mut revoked = at_sign_in.iter().chain(&at_sign_out);
     let Some(last) = revoked.rfind(|call| is_revocation(call)) else {
         let keeps_token = at_whoami.iter().any(|call| call.operation == PROFILE);

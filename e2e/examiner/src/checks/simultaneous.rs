@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{join_all, try_join_all};
 
-use super::demands::session_cookies;
+use super::demands::{no_server_error, session_cookies, signed_in};
 use super::sign_out::opens_session;
 use crate::browser::{Page, Visit};
 use crate::calls::Call;
 use crate::trial::Trial;
 use crate::user::User;
-use crate::verdict::{Outcome, no_takeover, require, require_no_server_error};
+use crate::verdict::{Outcome, no_takeover, require};
 
 /// The number of callbacks that one browser asks for at once.
 const CALLBACKS: usize = 20;
@@ -21,38 +21,29 @@ const ROUNDS: usize = 2;
 /// The number of people who sign in at once.
 const PEOPLE: usize = 50;
 
-/// When others ask for the callback of a user who comes back.
-#[derive(Clone, Copy)]
-enum Moment {
-    /// Just before, so that what any browser may take is taken.
-    Before,
-    /// At the same moment.
-    Same,
-}
-
-/// `binding-own`: browsers ask for the callback of another, who asks for it as well.
+/// `binding-own`: two other browsers ask for the callback of a user who comes back: just before,
+/// so that what any browser may take is taken, and at the same moment.
 pub(super) async fn binding_own(trial: &Trial<'_>) -> Outcome {
-    for moment in [Moment::Before, Moment::Same] {
-        foreign_callback(trial, moment).await?;
+    for at_once in [false, true] {
+        foreign_callback(trial, at_once).await?;
     }
     Ok(())
 }
 
 /// The victim comes back; two others, one of whom is signed in, ask for that callback.
-async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
+async fn foreign_callback(trial: &Trial<'_>, at_once: bool) -> Outcome {
     let mut victim = trial.user("the victim's browser", "Vera");
     let mut attacker = trial.user("the attacker's browser", "Mallory");
-    let mut otto = trial.user("browser B", "Otto");
-    otto.sign_in().await?;
+    let mut otto = trial.signed_in("browser B", "Otto").await?;
     let callback = victim.up_to_callback().await?;
     // The attacker has begun a login, too: a browser without any cookie is `binding-required`.
     attacker.begin().await?;
 
     let foreign = Visit::typed(&callback.url);
     let others = try_join_all([&mut attacker, &mut otto].map(|it| it.visit(foreign.clone())));
-    let (pages, own_page) = match moment {
-        Moment::Before => (others.await?, victim.visit(callback).await?),
-        Moment::Same => tokio::try_join!(others, victim.visit(callback))?,
+    let (pages, own_page) = match at_once {
+        true => tokio::try_join!(others, victim.visit(callback))?,
+        false => (others.await?, victim.visit(callback).await?),
     };
     for page in pages.iter().chain([&own_page]) {
         check_status(page)?;
@@ -65,14 +56,10 @@ async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
             )
         })?;
     }
-    require(
-        otto.is_signed_in().await?,
-        || "a signed-in user who asks for another user's callback is signed out",
-    )?;
-    require(
-        victim.is_signed_in().await?,
-        || "a user who comes back while other browsers ask for the callback is not signed in",
-    )
+    let failed = "a signed-in user who asks for another user's callback is signed out";
+    signed_in(&mut otto, failed).await?;
+    let failed = "a user who comes back while other browsers ask for the callback is not signed in";
+    signed_in(&mut victim, failed).await
 }
 
 /// The most calls of `operation` that one login has: an app may call for others meanwhile.
@@ -87,8 +74,7 @@ pub(super) fn most_of_one_login(calls: &[Call], operation: &str) -> usize {
 /// `concurrent-callback`: one browser asks for its callback twenty times at once.
 pub(super) async fn concurrent_callback(trial: &Trial<'_>) -> Outcome {
     for _ in 0..ROUNDS {
-        let mut ada = trial.user("browser A", "Ada");
-        let callback = ada.up_to_callback().await?;
+        let (ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
         let mark = trial.mark().await?;
         let mut tabs = vec![ada; CALLBACKS];
         let arrivals = tabs.iter_mut().map(|tab| tab.visit(callback.clone()));
@@ -150,8 +136,7 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
 }
 
 fn check_status(page: &Page) -> Outcome {
-    let (status, path) = (page.status, page.url.path());
-    require_no_server_error(status, || {
-        format!("a callback that comes with others is answered with status {status} at {path}")
-    })
+    let path = page.url.path();
+    let what = format!("a callback that comes with others is answered at {path} with");
+    no_server_error(page, &what)
 }

@@ -1,19 +1,18 @@
 //! Time: when a result is read, how long a slow broker is waited for, and a browser that comes
 //! back after the life of its login.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::demands::{page_in_words, restart, signed_in, signed_out};
+use super::demands::{calls_during, page_in_words, restart, signed_in, signed_out};
 use super::failures::{calls_of, login_before, not_called};
+use super::secrets::logins_of;
 use crate::app::Flow;
 use crate::browser::{Page, Visit};
 use crate::calls::Call;
-use crate::calls::operation::SESSION;
 use crate::catalogue::{limit_of, wait_of};
-use crate::time::{Stopwatch, pause, within};
+use crate::time::{pause, within};
 use crate::trial::Trial;
 use crate::user::{Person, User};
 use crate::verdict::{Outcome, Stop, require};
@@ -24,8 +23,11 @@ const MAX_READS: usize = 10;
 /// The life of a login, and a second more.
 const LATE_SECONDS: u64 = 601;
 
-/// Longer than sessions live: 31 days.
-const SESSION_END_SECONDS: u64 = 31 * 24 * 60 * 60;
+/// The days after which a session is over, however often it is used.
+const MAX_DAYS: u64 = 31;
+
+/// The seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
 
 /// The time in which the app serves other people meanwhile.
 const OTHERS_LIMIT: Duration = Duration::from_secs(5);
@@ -65,12 +67,9 @@ pub(super) async fn pending_bounded(trial: &Trial<'_>) -> Outcome {
 /// `result-after-browser`: of two users who have signed in, one never comes back.
 pub(super) async fn result_after_browser(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
-    trial.user("browser A", "Ada").up_to_callback().await?;
-    let mut started = trial.testbed.calls(mark).await?;
-    started.retain(|call| call.operation == SESSION);
-    let gone: HashSet<_> = started.into_iter().filter_map(|call| call.login).collect();
-    let mut ben = trial.user("browser B", "Ben");
-    let callback = ben.up_to_callback().await?;
+    let gone = calls_during(trial, trial.user_at_callback("browser A", "Ada")).await?;
+    let gone = logins_of(&gone)?;
+    let (mut ben, callback) = trial.user_at_callback("browser B", "Ben").await?;
 
     let wait = wait_of("result-after-browser");
     let calls = trial.testbed.calls_when_idle(mark, wait).await?;
@@ -96,8 +95,7 @@ fn reads_of(calls: &[Call]) -> impl Iterator<Item = &Call> {
 
 /// `late-return`: the user had signed in before the time was over, or signs in after it.
 pub(super) async fn late_return(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    let callback = ada.up_to_callback().await?;
+    let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
     trial.advance(LATE_SECONDS).await?;
     let page = ada.visit(callback).await?;
     require_refused(ada, &page).await?;
@@ -154,12 +152,40 @@ async fn follows_clock(trial: &Trial<'_>) -> Outcome<bool> {
     if !trial.testbed.owns_app() {
         return Ok(false);
     }
-    let mut ben = trial.user("browser B", "Ben");
-    ben.sign_in().await?;
-    trial.advance(SESSION_END_SECONDS).await?;
+    let mut ben = trial.signed_in("browser B", "Ben").await?;
+    trial.advance(MAX_DAYS * DAY).await?;
     let mark = trial.mark().await?;
     let has_ended = !ben.is_signed_in().await?;
     Ok(has_ended && trial.calls(mark).await?.is_empty())
+}
+
+/// `cookie-attributes`, further: behind its cookie, a session that is used every day.
+pub(super) async fn session_ends(trial: &Trial<'_>) -> Outcome {
+    // The sessions of both flows are the same, and their cookies are judged before the clock moves.
+    if trial.app.flows().last() != Some(&trial.flow) {
+        return Ok(());
+    }
+    if !trial.testbed.owns_app() {
+        return Err(Stop::not_tested(
+            "the clock of a stack that others use is not moved by a month: give the app's command after --",
+        ));
+    }
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
+    for _ in 0..MAX_DAYS {
+        trial.advance(DAY).await?;
+        if !ada.is_signed_in().await? {
+            return Ok(());
+        }
+    }
+    // Only where one that is not used has ended, sessions are known to follow the clock.
+    Err(match follows_clock(trial).await? {
+        true => Stop::fail(format!(
+            "a session that is used every day is open after {MAX_DAYS} days, and has no end"
+        )),
+        false => Stop::not_tested(format!(
+            "a session is open after {MAX_DAYS} days of the stack's clock: either none here ends, or they do not follow the clock at KIT_CLOCK_URL"
+        )),
+    })
 }
 
 /// The slow answers, with their names in a sentence.
@@ -169,9 +195,8 @@ const SLOW: [(&str, &str); 3] = [
     ("endless", "a broker whose answer has no end"),
 ];
 
-/// The browsers that wait, each with its fault in words, and the page at the end; none
-/// if none came in time.
-type Waiting = JoinSet<(String, Option<Outcome<Page>>)>;
+/// The browsers that wait, each with its fault in words, and the page at the end.
+type Waiting = JoinSet<Outcome<(String, Page)>>;
 
 /// `time-limit`: every slow answer at every call, at once, beside other people.
 pub(super) async fn time_limit(trial: &Trial<'_>) -> Outcome {
@@ -203,36 +228,29 @@ async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
         }
     }
     while let Some(ended) = waiting.join_next().await {
-        let (cause, answer) = ended.map_err(|error| Stop::harness(error.to_string()))?;
-        check_answer(trial, &cause, answer)?;
+        let (cause, page) = ended.map_err(|error| Stop::harness(error.to_string()))??;
+        page_in_words(trial, &page, &cause)?;
     }
     Ok(())
 }
 
-/// A page in words came in time.
-fn check_answer(trial: &Trial<'_>, cause: &str, answer: Option<Outcome<Page>>) -> Outcome {
-    match answer {
-        Some(Ok(page)) => page_in_words(trial, &page, &format!("with {cause}")),
-        Some(Err(stop)) => Err(Stop::fail(format!("with {cause}, {}", stop.actual))),
-        None => {
-            let limit = limit_of("time-limit").as_secs();
-            Err(Stop::fail(format!(
-                "with {cause}, the user waits for more than {limit} s and sees nothing"
-            )))
-        }
-    }
-}
-
 /// Makes the app call `operation` once for each slow answer, and goes on while they wait.
 async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> Outcome {
+    let limit = limit_of("time-limit");
     for (fault, words) in SLOW {
         let login = login_before(trial, operation).await?;
         trial.arm(operation, fault).await?;
-        let cause = format!("{words} at {operation}");
+        let cause = format!("with {words} at {operation}");
         let (mut browser, next) = (login.user.browser, login.next);
         waiting.spawn(async move {
-            let page = within(limit_of("time-limit"), browser.visit(next)).await;
-            (cause, page)
+            match within(limit, browser.visit(next)).await {
+                Some(Ok(page)) => Ok((cause, page)),
+                Some(Err(stop)) => Err(Stop::fail(format!("{cause}, {}", stop.actual))),
+                None => Err(Stop::fail(format!(
+                    "{cause}, the user waits for more than {} s and sees nothing",
+                    limit.as_secs()
+                ))),
+            }
         });
         until_met(trial, operation).await?;
     }
@@ -241,31 +259,29 @@ async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> O
 
 /// Waits until the app has made the call, so that the next one meets no fault.
 async fn until_met(trial: &Trial<'_>, operation: &str) -> Outcome {
-    let watch = Stopwatch::start();
-    while trial.testbed.control.armed().await? > 0 {
-        if watch.elapsed() > CALL_LIMIT {
-            return Err(not_called(operation));
+    let met = async {
+        while trial.testbed.control.armed().await? > 0 {
+            pause(Duration::from_millis(20)).await;
         }
-        pause(Duration::from_millis(20)).await;
-    }
-    Ok(())
+        Ok(())
+    };
+    let met = within(CALL_LIMIT, met).await;
+    met.unwrap_or_else(|| Err(not_called(operation)))
 }
 
 /// Another browser loads the start page and signs in.
 async fn require_others_served(trial: &Trial<'_>) -> Outcome {
     let mut ben = trial.user("browser B", "Ben");
-    let opened = within(OTHERS_LIMIT, ben.open(&trial.testbed.start)).await;
-    served_in_time(opened, "does not load the start page")?;
-    let signed_in = within(OTHERS_LIMIT, ben.sign_in()).await;
-    served_in_time(signed_in, "cannot sign in")
-}
-
-fn served_in_time(served: Option<Outcome<Page>>, what: &str) -> Outcome {
-    let limit = OTHERS_LIMIT.as_secs();
-    let too_slow = || {
-        Err(Stop::fail(format!(
+    let too_slow = |what: &str| {
+        let limit = OTHERS_LIMIT.as_secs();
+        Stop::fail(format!(
             "while three users wait for a slow broker, another user {what} within {limit} s"
-        )))
+        ))
     };
-    served.map_or_else(too_slow, |page| page.map(drop))
+    let opened = within(OTHERS_LIMIT, ben.open(&trial.testbed.start)).await;
+    opened.ok_or_else(|| too_slow("does not load the start page"))??;
+    let signed_in = within(OTHERS_LIMIT, ben.sign_in()).await;
+    signed_in
+        .ok_or_else(|| too_slow("cannot sign in"))?
+        .map(drop)
 }

@@ -98,7 +98,7 @@ async fn run_in_flow(
 /// Runs the parts of a check, and returns the reason for which one was left out. A check
 /// of which nothing can be tried is NOT TESTED.
 async fn run_parts(trial: &Trial<'_>, check: &Check) -> (Outcome, Option<String>) {
-    let parts = checks::steps_of(&check.id).parts;
+    let parts = &checks::steps_of(&check.id).parts;
     let mut untried = None;
     for part in parts {
         match part(trial).await {
