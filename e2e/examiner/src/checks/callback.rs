@@ -11,7 +11,7 @@ use super::demands::{
 };
 use super::profiles::harm_of;
 use crate::app::SignInWay;
-use crate::browser::{Page, Visit, encode};
+use crate::browser::{Visit, encode};
 use crate::calls;
 use crate::random;
 use crate::trial::{IDLE, Trial};
@@ -20,9 +20,9 @@ use crate::verdict::{Outcome, Stop, no_takeover};
 
 /// `binding-required`: the callback of a login that another browser began.
 pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
-    let mut victim = trial.user("the victim's browser", "Vera");
+    let victim = trial.user_at_callback("the victim's browser", "Vera");
+    let (mut victim, callback) = victim.await?;
     let mut foreign = trial.user_as("the attacker's browser", victim.person.clone());
-    let callback = victim.up_to_callback().await?;
 
     let what = "the callback in a browser without a session";
     let ended = worth_nothing(&mut foreign, Visit::typed(&callback.url), what, IDLE).await;
@@ -39,6 +39,17 @@ pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
     signed_in(&mut victim, failed).await
 }
 
+/// The callback with another query: a row of `corpora.toml`, with values for its words.
+pub(super) fn with_query<V: AsRef<str>>(
+    mut callback: Visit,
+    row: &str,
+    values: &[(&str, V)],
+) -> Visit {
+    let query = Some(fill(row, values)).filter(|it| !it.is_empty());
+    callback.url.set_query(query.as_deref());
+    callback
+}
+
 /// `login-not-cancelled`: requests of the callback while the user is at the provider.
 pub(super) async fn login_not_cancelled(trial: &Trial<'_>) -> Outcome {
     let rows = CORPORA.early_callbacks.iter();
@@ -50,11 +61,8 @@ async fn early_callback(trial: &Trial<'_>, what: &str, row: &str) -> Outcome {
     let mut ada = trial.user("browser A", "Ada");
     let visit = ada.begin().await?;
     let page = trial.to_provider(&mut ada.browser, visit).await?;
-    let mut early = Visit::typed(&trial.callback()?);
-    let query = fill(row, &[("other", random::secret())]);
-    early
-        .url
-        .set_query(Some(&*query).filter(|it| !it.is_empty()));
+    let early = Visit::typed(&trial.callback()?);
+    let early = with_query(early, row, &[("other", random::secret())]);
     ada.visit(early).await?;
     let callback = ada.choose(&page).await?;
     ada.visit(callback).await?;
@@ -68,32 +76,24 @@ async fn early_callback(trial: &Trial<'_>, what: &str, row: &str) -> Outcome {
 /// and in another.
 pub(super) async fn callback_hostile(trial: &Trial<'_>) -> Outcome {
     for (what, row) in &CORPORA.hostile_queries {
-        let mut ada = trial.user("browser A", "Ada");
-        let mut callback = ada.up_to_callback().await?;
+        let (ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
         let needle = random::letters();
         let markup = fill(&CORPORA.hostile_text, &[("needle", &needle)]);
+        let markup = url::form_urlencoded::byte_serialize(markup.as_bytes()).collect();
         let state = parameter(&callback.url, "state").unwrap_or_default();
-        let values = [("state", state), ("markup", percent_encoded(&markup))];
-        callback.url.set_query(Some(&fill(row, &values)));
-        let harm_on = |page: &Page| {
-            let (harm, path) = (harm_of(page, &needle)?, page.url.path());
-            Some(format!(
-                "{what} in the callback's address {harm}, on {path}"
-            ))
-        };
+        let callback = with_query(callback, row, &[("state", state), ("markup", markup)]);
         for mut user in [trial.user("browser B", "Ben"), ada] {
-            let before = user.browser.seen.len();
             user.visit(callback.clone()).await?;
-            if let Some(harm) = user.browser.seen[before..].iter().find_map(harm_on) {
-                return Err(Stop::fail(harm));
+            let mut seen = user.browser.seen.iter();
+            let harm = seen.find_map(|page| Some((harm_of(page, &needle)?, page.url.path())));
+            if let Some((harm, path)) = harm {
+                return Err(Stop::fail(format!(
+                    "{what} in the callback's address {harm}, on {path}"
+                )));
             }
         }
     }
     Ok(())
-}
-
-fn percent_encoded(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 /// The time after which a login is over.
@@ -102,13 +102,12 @@ const LATER_SECONDS: u64 = 601;
 /// `callback-replay`: at once, after sign-out, and when its time is over; in the user's
 /// browser and in another.
 pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    let callback = ada.up_to_callback().await?;
-    ada.visit(callback.clone()).await?;
+    let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
+    let replay = Visit::typed(&callback.url);
+    ada.visit(callback).await?;
     ada.require_signed_in().await?;
 
     let mark = trial.mark().await?;
-    let replay = Visit::typed(&callback.url);
     let mut thief = trial.user_as("browser B", ada.person.clone());
     for visitor in [&mut ada, &mut thief] {
         let page = visitor.visit(replay.clone()).await?;
@@ -135,15 +134,13 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
         ("a prefetch", Method::GET, "prefetch"),
         ("a prerendering", Method::GET, "prefetch;prerender"),
     ] {
-        let mut ada = trial.user("browser A", "Ada");
-        let callback = ada.up_to_callback().await?;
+        let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
         let mark = trial.mark().await?;
         let changed = callback.clone().with_method(method);
         let changed = changed.with_header("sec-purpose", purpose);
         ada.browser.send(&changed).await?;
-        let calls = trial.calls(mark).await?;
         let what = format!("{way} of the callback made the app call");
-        no_call(&calls, |_| true, &what)?;
+        no_call(&trial.calls(mark).await?, |_| true, &what)?;
         ada.visit(callback).await?;
         let failed = format!("after {way} of the callback, the user's visit does not sign in");
         signed_in(&mut ada, &failed).await?;
@@ -160,39 +157,24 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     let is_legacy = |it: &SignInWay| it.flow != own.flow && it.callback == own.callback;
     let is_shared = trial.app.ways.iter().any(is_legacy);
     let is_ignored = |name: &str| !is_shared || !["code", "state", "error"].contains(&name);
-    let values = values_of(&victim.person);
-    let mut attempts = Vec::new();
+    let mut values = victim.person.form_fields();
+    values.extend(["key", "code", "state"].map(|name| (name, random::secret())));
     for group in &CORPORA.parameters {
         let pairs = group.pairs.iter().filter(|(name, _)| is_ignored(name));
         let fields = pairs.map(|(name, value)| (name.clone(), fill(value, &values)));
         let fields: Vec<_> = fields.collect();
-        attempts.extend(PLACES.map(|(place, is_usual, put)| Attempt {
-            victim: &victim.person,
-            what: format!("{} {place}", group.name),
-            is_usual,
-            put,
-            fields: fields.clone(),
-        }));
+        for (place, is_usual, put) in PLACES {
+            let what = format!("{} {place}", group.name);
+            let visit = put(Visit::typed(&trial.callback()?), &fields);
+            without_login(trial, &victim.person, visit, &what).await?;
+            let (ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
+            let mut visits = vec![put(callback.clone(), &fields)];
+            // No browser sends another request: an app may refuse it, but not end the login.
+            visits.extend((!is_usual).then_some(callback));
+            at_the_end(&ada, &victim.person, visits, &what).await?;
+        }
     }
-    for attempt in &attempts {
-        attempt.without_login(trial).await?;
-    }
-    let ends = attempts.iter().map(|it| it.at_the_end(trial));
-    try_join_all(ends).await.map(drop)
-}
-
-/// The values that the rows of the parameters stand for.
-fn values_of(victim: &Person) -> [(&'static str, String); 7] {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    [
-        ("id", victim.id.clone()),
-        ("email", text(&victim.email)),
-        ("name", text(&victim.name)),
-        ("username", text(&victim.username)),
-        ("key", random::secret()),
-        ("code", random::secret()),
-        ("state", random::secret()),
-    ]
+    Ok(())
 }
 
 /// Puts parameters into a request.
@@ -212,66 +194,48 @@ const PLACES: [(&str, bool, Put); 4] = [
         visit.fields = Some(fields.to_vec());
         visit.with_method(Method::POST)
     }),
-    ("in headers", true, |visit, fields| {
-        let names = CORPORA.parameter_headers.iter();
-        names.fold(visit, |visit, (name, header)| {
-            match fields.iter().find(|(its, _)| its == name) {
-                Some((_, value)) => visit.with_header(header, value),
-                None => visit,
-            }
-        })
+    ("in headers", true, |mut visit, fields| {
+        let of_field = |(name, value): &Pair| {
+            let mut headers = CORPORA.parameter_headers.iter();
+            let (_, header) = headers.find(|(its, _)| its == name)?;
+            Some((header.as_str(), value.clone()))
+        };
+        visit.headers.extend(fields.iter().filter_map(of_field));
+        visit
     }),
 ];
 
-/// An attempt to be the victim by parameters of the callback.
-struct Attempt<'v> {
-    victim: &'v Person,
-    /// The parameters and their place, in words.
-    what: String,
-    is_usual: bool,
-    put: Put,
-    fields: Vec<Pair>,
+/// The callback with parameters, in a browser that began no login.
+async fn without_login(trial: &Trial<'_>, victim: &Person, visit: Visit, what: &str) -> Outcome {
+    let mut attacker = trial.user("the attacker's browser", "Mallory");
+    attacker.open(&trial.testbed.start).await?;
+    let mark = trial.mark().await?;
+    attacker.visit(visit).await?;
+    not_the_victim(&mut attacker, victim, what).await?;
+    let calls = trial.testbed.calls(mark).await?;
+    let called = format!("without a login, the callback with {what} made the app call");
+    no_call(&calls, calls::is_fetch, &called)
 }
 
-impl Attempt<'_> {
-    async fn without_login(&self, trial: &Trial<'_>) -> Outcome {
-        let mut attacker = trial.user("the attacker's browser", "Mallory");
-        attacker.open(&trial.testbed.start).await?;
-        let mark = trial.mark().await?;
-        let visit = Visit::typed(&trial.callback()?);
-        attacker.visit((self.put)(visit, &self.fields)).await?;
-        self.not_the_victim(&mut attacker).await?;
-        let calls = trial.testbed.calls(mark).await?;
-        let what = format!(
-            "without a login, the callback with {} made the app call",
-            self.what
-        );
-        no_call(&calls, calls::is_fetch, &what)
-    }
-
-    async fn at_the_end(&self, trial: &Trial<'_>) -> Outcome {
-        let mut ada = trial.user("browser A", "Ada");
-        let callback = ada.up_to_callback().await?;
-        let mut changed = ada.clone();
-        let visit = (self.put)(callback.clone(), &self.fields);
-        changed.visit(visit).await?;
-        self.not_the_victim(&mut changed).await?;
-        if !changed.is_signed_in().await? && !self.is_usual {
-            // No browser sends such a request; an app may refuse it, but not end the login.
-            // The cookies are those of before: without its Lax cookie the request looks like
-            // a first visit, to which many frameworks give a new session.
-            changed = ada;
-            changed.visit(callback).await?;
-            self.not_the_victim(&mut changed).await?;
+/// A login that one of these visits of the callback ends well.
+async fn at_the_end(user: &User<'_>, victim: &Person, visits: Vec<Visit>, what: &str) -> Outcome {
+    for visit in visits {
+        // With the cookies of before: without its Lax cookie the request looks like a first
+        // visit, to which many frameworks give a new session.
+        let mut user = user.clone();
+        user.visit(visit).await?;
+        not_the_victim(&mut user, victim, what).await?;
+        if user.is_signed_in().await? {
+            return Ok(());
         }
-        let failed = format!("a login whose callback has {} does not end well", self.what);
-        signed_in(&mut changed, &failed).await
     }
+    Err(Stop::fail(format!(
+        "a login whose callback has {what} does not end well"
+    )))
+}
 
-    async fn not_the_victim(&self, user: &mut User<'_>) -> Outcome {
-        let is_victim = user.sees(self.victim).await?;
-        no_takeover(is_victim, || {
-            format!("the callback with {} shows that user's account", self.what)
-        })
-    }
+async fn not_the_victim(user: &mut User<'_>, victim: &Person, what: &str) -> Outcome {
+    no_takeover(user.sees(victim).await?, || {
+        format!("the callback with {what} shows that user's account")
+    })
 }

@@ -2,8 +2,9 @@
 //! person starts again with secrets of the new login's own. Other checks share the login in which
 //! one call of the app meets a fault.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
-use url::Url;
 
 use super::demands::{no_server_error, page_in_words, parameter, restart, signed_in};
 use crate::app::Flow;
@@ -27,8 +28,7 @@ const AMBIGUOUS: [&str; 5] = [
 pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
     let operation = trial.flow.one_time_call();
     for fault in AMBIGUOUS {
-        let mut ada = trial.user("browser A", "Ada");
-        let callback = ada.up_to_callback().await?;
+        let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
         let mark = trial.mark().await?;
         trial.arm(operation, fault).await?;
         // Whether the app answers its browser is another check's concern.
@@ -37,14 +37,14 @@ pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
             // Nor at the next visit.
             let _ = ada.visit(callback).await;
         }
-        let mut made = trial.calls(mark).await?;
+        let calls = trial.calls(mark).await?;
         trial.testbed.control.disarm().await?;
-        made.retain(|call| call.operation == operation);
-        if made.is_empty() {
+        let made = calls.iter().filter(|call| call.operation == operation);
+        let made: Vec<_> = made.map(calls::describe).collect();
+        let (times, all) = (made.len(), made.join("; "));
+        if times == 0 {
             return Err(not_called(operation));
         }
-        let all: Vec<_> = made.iter().map(calls::describe).collect();
-        let (times, all) = (made.len(), all.join("; "));
         require(times == 1, || {
             format!("after {fault} the app called {times} times: {all}")
         })?;
@@ -65,7 +65,8 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
         let mut visitor = trial.browser("browser A");
         let visit = trial.begin(&mut visitor).await?;
         let page = fail(trial, &mut visitor, visit, misbehaviour).await?;
-        check_page(trial, &page, error)?;
+        no_server_error(&page, &format!("{error} is answered with"))?;
+        restart(trial, &page, &format!("after {error}"))?;
     }
     let mut ada = trial.user("browser B", "Ada");
     ada.sign_in().await?;
@@ -74,12 +75,13 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
         return Ok(());
     };
     let page = fail(trial, &mut ada.browser, visit, "deny").await?;
-    if ada.person.is_shown_in(&page.body) {
-        no_server_error(&page, "access_denied is answered with")?;
-        page_in_words(trial, &page, "after access_denied")?;
-    } else {
-        check_page(trial, &page, "access_denied")?;
-    }
+    no_server_error(&page, "access_denied is answered with")?;
+    // A page that still shows the user need not offer another sign-in.
+    let demand = match ada.person.is_shown_in(&page.body) {
+        true => page_in_words,
+        false => restart,
+    };
+    demand(trial, &page, "after access_denied")?;
     let failed = "a user who was signed in and cancelled another sign-in is signed out";
     signed_in(&mut ada, failed).await
 }
@@ -105,11 +107,6 @@ pub(super) async fn fail(
     Ok(page)
 }
 
-fn check_page(trial: &Trial<'_>, page: &Page, error: &str) -> Outcome {
-    no_server_error(page, &format!("{error} is answered with"))?;
-    restart(trial, page, &format!("after {error}"))
-}
-
 /// `restart-offered`: after each call of a login was lost.
 pub(super) async fn restart_offered(trial: &Trial<'_>) -> Outcome {
     for operation in calls_of(trial.flow) {
@@ -121,10 +118,7 @@ pub(super) async fn restart_offered(trial: &Trial<'_>) -> Outcome {
 }
 
 async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outcome {
-    let mut login = login_before(trial, operation).await?;
-    let mark = trial.mark().await?;
-    trial.arm(operation, fault).await?;
-    let arrival = login.meet_fault(operation, mark).await?;
+    let (mut user, arrival) = with_fault(trial, operation, fault, &Value::Null).await?;
     let cause = format!("after a lost answer of {operation}");
     let Arrival::Page(page) = arrival else {
         let sent = format!("{cause}, the app sends the browser to another site");
@@ -132,13 +126,9 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
     };
     restart(trial, &page, &cause)?;
 
-    let mut user = login.user;
-    let is_begun = |url: &&Url| url.path().ends_with("/authorize");
-    let lost = user.browser.asked.iter().rfind(is_begun).cloned();
     user.person = Person::new("Ada");
     let mark = trial.mark().await?;
-    let visit = restart_from(&mut user, &page).await?;
-    let fresh = visit.url.clone();
+    let visit = restart_from(&mut user, page).await?;
     user.finish(visit).await?;
     let failed = format!("{cause}, the next sign-in of the same browser fails");
     signed_in(&mut user, &failed).await?;
@@ -149,9 +139,12 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
         format!("{cause}, the app starts the next login with the same session key")
     })?;
     for name in ["state", "code_challenge"] {
-        let value = |url: &Url| parameter(url, name).ok();
-        let is_kept = value(&fresh).is_some() && value(&fresh) == lost.as_ref().and_then(value);
-        require(!is_kept, || {
+        let asked = user.browser.asked.iter();
+        let asked = asked.filter(|url| trial.testbed.is_broker(url));
+        let begun = asked.filter(|url| url.path().ends_with("/authorize"));
+        let mut values = begun.filter_map(|url| parameter(url, name).ok());
+        let mut distinct = HashSet::new();
+        require(values.all(|value| distinct.insert(value)), || {
             format!("{cause}, the next login has the same {name}")
         })?;
     }
@@ -159,18 +152,15 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
 }
 
 /// Starts again from the page: by its own control, or by the start page.
-async fn restart_from(user: &mut User<'_>, page: &Page) -> Outcome<Visit> {
-    let trial = user.trial;
-    let steps = &trial.way()?.steps;
-    let visit = steps.first().filter(|_| steps.len() == 1);
-    let Some(visit) = visit.and_then(|step| step.on_page(page)) else {
-        return user.begin().await;
-    };
-    let is_broker = |url: &Url| trial.testbed.is_broker(url);
-    match user.browser.visit_until(visit, is_broker).await? {
-        Arrival::Stopped(visit) => Ok(visit),
-        Arrival::Page(_) => user.begin().await,
+async fn restart_from(user: &mut User<'_>, page: Page) -> Outcome<Visit> {
+    let (trial, way) = (user.trial, user.trial.way()?);
+    let first = way.steps.first();
+    if first.is_some_and(|step| step.on_page(&page).is_some())
+        && let Ok(visit) = trial.begin_on(&mut user.browser, way, page).await
+    {
+        return Ok(visit);
     }
+    user.begin().await
 }
 
 /// The calls that an app makes for one login.
@@ -191,33 +181,44 @@ pub(super) struct Login<'t> {
 /// A login up to the request that makes the app do `operation`.
 pub(super) async fn login_before<'t>(trial: &'t Trial<'_>, operation: &str) -> Outcome<Login<'t>> {
     let mut user = trial.user("browser A", "Ada");
-    let next = if operation == SESSION {
-        trial.last_press(&mut user.browser).await?
-    } else {
-        user.up_to_callback().await?
+    let next = match operation {
+        SESSION => trial.last_press(&mut user.browser).await?,
+        _ => user.up_to_callback().await?,
     };
     Ok(Login { user, next })
 }
 
 impl Login<'_> {
-    /// Makes the request; the browser stops before it leaves the app.
-    pub(super) async fn go_on(&mut self) -> Outcome<Arrival> {
-        let leaves = |url: &Url| !self.user.trial.testbed.is_app(url);
-        let browser = &mut self.user.browser;
-        browser.visit_until(self.next.clone(), leaves).await
-    }
-
-    /// The same while a fault is armed, which `operation` must meet.
+    /// Makes the request while a fault is armed, which `operation` must meet; the browser stops
+    /// before it leaves the app.
     pub(super) async fn meet_fault(&mut self, operation: &str, mark: u64) -> Outcome<Arrival> {
-        let arrival = self.go_on().await?;
-        self.user.trial.testbed.control.disarm().await?;
-        let calls = self.user.trial.testbed.calls(mark).await?;
+        let testbed = self.user.trial.testbed;
+        let (browser, next) = (&mut self.user.browser, self.next.clone());
+        let arrival = browser
+            .visit_until(next, |url| !testbed.is_app(url))
+            .await?;
+        testbed.control.disarm().await?;
+        let calls = testbed.calls(mark).await?;
         let is_met = |call: &Call| call.operation == operation && call.fault.is_some();
         match calls.iter().any(is_met) {
             true => Ok(arrival),
             false => Err(not_called(operation)),
         }
     }
+}
+
+/// A login in which `operation` meets a fault, up to the page after it.
+pub(super) async fn with_fault<'t>(
+    trial: &'t Trial<'_>,
+    operation: &str,
+    fault: &str,
+    more: &Value,
+) -> Outcome<(User<'t>, Arrival)> {
+    let mut login = login_before(trial, operation).await?;
+    let mark = trial.mark().await?;
+    trial.arm_with(operation, fault, more).await?;
+    let arrival = login.meet_fault(operation, mark).await?;
+    Ok((login.user, arrival))
 }
 
 /// The end of a check whose login did not make the app do the call.

@@ -1,7 +1,7 @@
 //! The legacy flow: its state is random, bound to its browser and used once, and PKCE has a
 //! verifier that cannot be guessed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::try_join_all;
 use url::Url;
 
-use super::corpora::{CORPORA, fill};
+use super::callback::with_query;
+use super::corpora::CORPORA;
 use super::demands::{absent, no_one_time_call, parameter, session_cookies, worth_nothing};
 use super::failures::fail;
 use crate::browser::{Browser, Visit};
@@ -32,7 +33,7 @@ const MIN_DIFFERENT_BYTES: usize = 16;
 pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
     let mut ada = trial.user("browser A", "Ada");
     ada.sign_in().await?;
-    let mut states: Vec<String> = Vec::new();
+    let mut states = Vec::new();
     for round in 0..6 {
         let mut other = trial.browser("browser B");
         let browser = match round % 2 {
@@ -46,21 +47,17 @@ pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
             // A visitor's browser, then, in which the logins to come are begun as well.
             None => {
                 *browser = trial.browser("browser A");
-                browser.open(&trial.testbed.start).await?;
-                known = cookie_values(trial, browser);
                 trial.begin(browser).await?
             }
         };
+        known.extend(cookie_values(trial, browser));
         let state = parameter(&visit.url, "state").unwrap_or_default();
         require(!state.is_empty(), || "the authorization URL has no state")?;
         require_random(&state)?;
         require_unlike(&state, &states)?;
-        known.extend(cookie_values(trial, browser));
         let is_made_of = |value: &String| *value == state || search::challenge(value) == state;
-        require(
-            !known.iter().any(is_made_of),
-            || "the state is the session's id, which the browser holds, or is made of it",
-        )?;
+        let is_id = "the state is the session's id, which the browser holds, or is made of it";
+        require(!known.iter().any(is_made_of), || is_id)?;
         states.push(state);
     }
     Ok(())
@@ -87,15 +84,11 @@ fn require_random(state: &str) -> Outcome {
         format!("the state has {length} characters, and not 43 of base64url")
     })?;
     let different = bytes.iter().collect::<HashSet<_>>().len();
-    require(
-        different >= MIN_DIFFERENT_BYTES,
-        || "the state is not random: its bytes repeat",
-    )?;
+    let repeats = "the state is not random: its bytes repeat";
+    require(different >= MIN_DIFFERENT_BYTES, || repeats)?;
     let is_text = bytes.iter().all(u8::is_ascii_graphic);
-    require(
-        !is_text,
-        || "the state is not random: it is a text in base64url",
-    )
+    let text = "the state is not random: it is a text in base64url";
+    require(!is_text, || text)
 }
 
 fn require_unlike(state: &str, others: &[String]) -> Outcome {
@@ -117,38 +110,27 @@ fn require_unlike(state: &str, others: &[String]) -> Outcome {
 pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
     let cancelled = cancelled(trial).await?;
     let begun = CORPORA.wrong_states.iter().map(|(change, row)| async move {
-        let mut ada = trial.user("browser A", "Ada");
-        let mut callback = ada.up_to_callback().await?;
-        let query = wrong_query(row, &callback.url)?;
-        callback.url.set_query(Some(&query));
-        Ok::<_, Stop>((change, ada, callback))
+        let (ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
+        let values = values_of(&callback.url)?;
+        Ok::<_, Stop>((change, ada, with_query(callback, row, &values)))
     });
     let begun = try_join_all(begun).await?;
     let mark = trial.mark().await?;
     for (change, ada, callback) in begun {
-        let foreign = Visit::typed(&callback.url);
         let visitor = trial.user_as("browser B", ada.person.clone());
         let mut stranger = cancelled.clone();
         stranger.person = ada.person.clone();
-        for (mut user, visit, which) in [
-            (
-                visitor,
-                foreign.clone(),
-                " in a browser that never began a login",
-            ),
-            (stranger, foreign, " in a browser whose login is over"),
-            (ada, callback, ""),
+        for (mut user, which) in [
+            (visitor, " in a browser that never began a login"),
+            (stranger, " in a browser whose login is over"),
+            (ada, ""),
         ] {
             let what = format!("a callback {change}{which}");
-            worth_nothing(&mut user, visit, &what, Duration::ZERO).await?;
+            worth_nothing(&mut user, callback.clone(), &what, Duration::ZERO).await?;
         }
     }
-    let calls = trial.calls(mark).await?;
-    no_one_time_call(
-        trial,
-        &calls,
-        "a callback with a wrong state, a moment later,",
-    )
+    let what = "a callback with a wrong state, a moment later,";
+    no_one_time_call(trial, &trial.calls(mark).await?, what)
 }
 
 /// A browser whose login was cancelled: it has a session, and nothing under way.
@@ -159,7 +141,8 @@ async fn cancelled<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
     Ok(user)
 }
 
-fn wrong_query(row: &str, callback: &Url) -> Outcome<String> {
+/// The values that the rows of a callback's query stand for.
+fn values_of(callback: &Url) -> Outcome<[(&'static str, String); 6]> {
     let state = parameter(callback, "state")?;
     let (half, _) = state.split_at(state.len() / 2);
     let other = random::secret();
@@ -167,15 +150,14 @@ fn wrong_query(row: &str, callback: &Url) -> Outcome<String> {
         true => c.to_ascii_uppercase(),
         false => c.to_ascii_lowercase(),
     };
-    let values = [
+    Ok([
         ("code", parameter(callback, "code")?),
         ("swapped", state.chars().map(swap).collect()),
         ("half", half.to_owned()),
         ("other_half", other[half.len()..].to_owned()),
         ("other", other),
         ("state", state),
-    ];
-    Ok(fill(row, &values))
+    ])
 }
 
 /// `state-bound`: the whole callback of another browser's login, in a browser with a login of
@@ -184,8 +166,8 @@ pub(super) async fn state_bound(trial: &Trial<'_>) -> Outcome {
     let mut begun = trial.user("the victim's browser", "Vera");
     begun.begin().await?;
     for mut victim in [begun, cancelled(trial).await?] {
-        let mut attacker = trial.user("the attacker's browser", "Mallory");
-        let callback = attacker.up_to_callback().await?;
+        let attacker = trial.user_at_callback("the attacker's browser", "Mallory");
+        let (attacker, callback) = attacker.await?;
         victim.person = attacker.person;
         let what = "a callback with the state and the code of another browser's login";
         let page = worth_nothing(&mut victim, Visit::typed(&callback.url), what, IDLE).await?;
@@ -199,41 +181,27 @@ pub(super) async fn state_bound(trial: &Trial<'_>) -> Outcome {
 
 /// `state-once`: after a success, after an error, after a code that the broker refused.
 pub(super) async fn state_once(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    let callback = ada.up_to_callback().await?;
-    ada.visit(callback.clone()).await?;
-    ada.require_signed_in().await?;
-    let mut ben = trial.user("browser B", "Ben");
-    let fresh = parameter(&ben.up_to_callback().await?.url, "code")?;
-    ada.person = ben.person;
-    let again = Visit::typed(&with_parameter(&callback.url, "code", &fresh));
-    let what = "another callback with the state of one that succeeded";
-    worth_nothing(&mut ada, again, what, IDLE).await?;
-
-    for (name, parameter, value) in [
-        ("an error", "error", "access_denied".to_owned()),
-        ("a code that the broker refuses", "code", random::secret()),
+    trial.user("browser A", "Ada").sign_in().await?;
+    for (which, row) in [
+        ("that succeeded", "code={code}&state={state}"),
+        ("with an error", "error=access_denied&state={state}"),
+        ("with a wrong code", "code={other}&state={state}"),
     ] {
-        let mut ada = trial.user("browser A", "Ada");
-        let callback = ada.up_to_callback().await?;
-        let mut first = callback.clone();
-        first.url = with_parameter(&callback.url, parameter, &value);
+        let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
+        let (ben, fresh) = trial.user_at_callback("browser B", "Ben").await?;
+        let first = with_query(callback.clone(), row, &values_of(&callback.url)?);
         ada.visit(first).await?;
-        let what = format!("after a callback with {name}, another one with the same state");
-        worth_nothing(&mut ada, callback, &what, IDLE).await?;
+        // With a code that was not used, it is the state alone that is.
+        let values = [
+            ("code", parameter(&fresh.url, "code")?),
+            ("state", parameter(&callback.url, "state")?),
+        ];
+        let again = with_query(callback, "code={code}&state={state}", &values);
+        ada.person = ben.person;
+        let what = format!("after a callback {which}, another one with the same state");
+        worth_nothing(&mut ada, again, &what, IDLE).await?;
     }
     Ok(())
-}
-
-/// The callback with this parameter, and neither a code nor an error beside it.
-fn with_parameter(callback: &Url, name: &str, value: &str) -> Url {
-    let kept = callback.query_pairs();
-    let kept = kept.filter(|(name, _)| name != "code" && name != "error");
-    let mut url = callback.clone();
-    let mut query = url.query_pairs_mut();
-    query.clear().extend_pairs(kept).append_pair(name, value);
-    drop(query);
-    url
 }
 
 /// `pkce`: the method, fresh challenges, no verifier in the browser, none made of the state.
@@ -241,25 +209,20 @@ pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
     let mut ada = trial.user("browser A", "Ada");
     let mut challenges = HashSet::new();
     for _ in 0..3 {
-        let visit = ada.begin().await?;
-        let query: HashMap<_, _> = visit.url.query_pairs().into_owned().collect();
-        let value = |name| query.get(name).map_or("", String::as_str);
-        let (challenge, state) = (value("code_challenge"), value("state"));
-        require(
-            !challenge.is_empty(),
-            || "the authorization URL has no code_challenge",
-        )?;
-        let method = query
-            .get("code_challenge_method")
-            .map_or("none", String::as_str);
+        let url = ada.begin().await?.url;
+        let value = |name| parameter(&url, name).ok();
+        let challenge = value("code_challenge").unwrap_or_default();
+        let none = "the authorization URL has no code_challenge";
+        require(!challenge.is_empty(), || none)?;
+        let method = value("code_challenge_method").unwrap_or_else(|| "none".to_owned());
         require(method == "S256", || {
             format!("the code_challenge_method is {method}")
         })?;
+        let state = value("state").unwrap_or_default();
         require(challenge != state, || "the code_challenge is the state")?;
-        let is_derived = derived_from(state).contains(challenge);
         let derived = "the code_verifier is made of the state, which every log of addresses has";
-        require(!is_derived, || derived)?;
-        let is_fresh = challenges.insert(challenge.to_owned());
+        require(!derived_from(&state).contains(&challenge), || derived)?;
+        let is_fresh = challenges.insert(challenge);
         require(is_fresh, || "two logins have the same code_verifier")?;
     }
     ada.sign_in().await?;
@@ -271,14 +234,11 @@ pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
 }
 
 /// The challenges of verifiers that a careless app makes of the state.
-fn derived_from(state: &str) -> HashSet<String> {
+fn derived_from(state: &str) -> [String; 4] {
     let twice = format!("{state}{state}");
     let reversed: String = state.chars().rev().collect();
     let digest = search::challenge(state);
-    [state, &twice, &reversed, &digest]
-        .into_iter()
-        .map(search::challenge)
-        .collect()
+    [state, &twice, &reversed, &digest].map(search::challenge)
 }
 
 #[cfg(test)]

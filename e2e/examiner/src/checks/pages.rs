@@ -5,9 +5,11 @@
 use std::collections::BTreeSet;
 
 use reqwest::Method;
+use serde_json::Value;
 use url::Url;
 
-use super::corpora::{CORPORA, fill};
+use super::corpora::{CORPORA, Pair, fill};
+use super::failures::with_fault;
 use crate::browser::{Browser, Page, Visit};
 use crate::random;
 use crate::trial::Trial;
@@ -16,40 +18,48 @@ use crate::verdict::{Outcome, Stop, require};
 
 /// `frame`: `frame-ancestors` on every page of a whole visit.
 pub(super) async fn frame(trial: &Trial<'_>) -> Outcome {
-    for page in pages_of_a_visit(trial).await? {
-        let path = page.url.path();
+    every_page(trial, |page| {
         let policies = page.header("content-security-policy");
-        require(refuses_frames(&policies), || {
-            let found = ancestors(&policies).next();
-            let found = found.unwrap_or("none (X-Frame-Options is obsolete)");
-            format!(
-                "{path} allows frames: its frame-ancestors in Content-Security-Policy is {found}"
-            )
-        })?;
-    }
-    Ok(())
+        let found = ancestors(&policies).next().map(|sources| sources.join(" "));
+        let found = found.unwrap_or("none (X-Frame-Options is obsolete)".to_owned());
+        let allows =
+            format!("allows frames: its frame-ancestors in Content-Security-Policy is {found}");
+        (!refuses_frames(&policies)).then_some(allows)
+    })
+    .await
 }
 
 /// `headers`: `nosniff` and the policy for `Referer` on every page of a whole visit.
 pub(super) async fn headers(trial: &Trial<'_>) -> Outcome {
-    for page in pages_of_a_visit(trial).await? {
-        let path = page.url.path();
+    every_page(trial, |page| {
         let sniff = page.header("x-content-type-options");
-        require(sniff.trim().eq_ignore_ascii_case("nosniff"), || {
-            format!("{path} has no X-Content-Type-Options: nosniff")
-        })?;
-        let policy = page.referrer_policy().to_lowercase();
-        let policy = effective_policy(&policy);
-        let is_origin_only = CORPORA
-            .referrer_policies
-            .iter()
-            .any(|(it, sends)| it == policy && sends == "origin");
-        require(is_origin_only, || match policy {
-            "" => format!("{path} has no Referrer-Policy"),
-            _ => format!("{path} has the Referrer-Policy {policy}"),
-        })?;
+        if !sniff.trim().eq_ignore_ascii_case("nosniff") {
+            return Some("has no X-Content-Type-Options: nosniff".to_owned());
+        }
+        match effective_policy(&page.referrer_policy().to_lowercase()) {
+            Some((_, sends)) if sends == "origin" => None,
+            Some((policy, _)) => Some(format!("has the Referrer-Policy {policy}")),
+            None => Some("has no Referrer-Policy".to_owned()),
+        }
+    })
+    .await
+}
+
+/// Looks at the pages that a person sees: signed out, after sign-in, after a failure. The first
+/// one with a fault ends the check; its path and the fault make the sentence.
+async fn every_page(trial: &Trial<'_>, fault_of: impl Fn(&Page) -> Option<String>) -> Outcome {
+    let seen = visit(trial).await?.browser.seen.into_iter();
+    let pages: Vec<_> = seen
+        .filter(|page| trial.testbed.is_app(&page.url) && page.is_html())
+        .filter(|page| !(300..400).contains(&page.status))
+        .collect();
+    if pages.is_empty() {
+        return Err(Stop::not_testable("the app showed no HTML page at all"));
     }
-    Ok(())
+    let mut faults = pages.iter().filter_map(|it| Some((it, fault_of(it)?)));
+    faults.next().map_or(Ok(()), |(page, fault)| {
+        Err(Stop::fail(format!("{} {fault}", page.url.path())))
+    })
 }
 
 /// `no-store`: every answer of the callback, and every answer that shows the user.
@@ -59,36 +69,24 @@ pub(super) async fn no_store(trial: &Trial<'_>) -> Outcome {
     let answers = ada.browser.seen.iter();
     for answer in answers.filter(|page| trial.testbed.is_app(&page.url)) {
         let path = answer.url.path();
-        let shows_user = ada.person.is_shown_in(&answer.body);
-        if !shows_user && path != callback.path() {
-            continue;
-        }
-        let what = if shows_user {
+        let what = if ada.person.is_shown_in(&answer.body) {
             "which shows the user"
-        } else {
+        } else if path == callback.path() {
             "the callback"
+        } else {
+            continue;
         };
-        require(is_not_stored(&answer.header("cache-control")), || {
+        let directives = answer.header("cache-control");
+        let mut directives = directives.split(',').map(str::trim);
+        let is_kept_out = directives.any(|it| it.eq_ignore_ascii_case("no-store"));
+        require(is_kept_out, || {
             format!("{path}, {what}, has no Cache-Control: no-store")
         })?;
     }
     Ok(())
 }
 
-/// The pages that a person sees: signed out, after sign-in, after a failure.
-async fn pages_of_a_visit(trial: &Trial<'_>) -> Outcome<Vec<Page>> {
-    let seen = visit(trial).await?.browser.seen.into_iter();
-    let pages: Vec<_> = seen
-        .filter(|page| trial.testbed.is_app(&page.url) && page.is_html())
-        .filter(|page| !(300..400).contains(&page.status))
-        .collect();
-    if pages.is_empty() {
-        return Err(Stop::not_testable("the app showed no HTML page at all"));
-    }
-    Ok(pages)
-}
-
-/// A sign-in, a look at the pages, and the callback once more, which leads to a page
+/// A sign-in, a look at the pages, and, in another browser, the callback, which leads to a page
 /// about a failure: all in what the browser of the user has seen.
 async fn visit<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
     let mut ada = trial.user("browser A", "Ada");
@@ -97,56 +95,42 @@ async fn visit<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
     let mut stranger = trial.browser("browser B");
     stranger.open(&trial.callback()?).await?;
     ada.browser.seen.append(&mut stranger.seen);
+    ada.browser.asked.append(&mut stranger.asked);
     Ok(ada)
 }
 
 /// Whether one of several policies keeps other sites from framing the page.
 fn refuses_frames(policies: &str) -> bool {
-    ancestors(policies).any(|sources| {
-        let mut sources = sources.split_ascii_whitespace();
-        sources.all(|it| it.eq_ignore_ascii_case("'none'") || it.eq_ignore_ascii_case("'self'"))
-    })
+    let is_own = |it: &&str| ["'none'", "'self'"].contains(&&*it.to_ascii_lowercase());
+    ancestors(policies).any(|sources| sources.iter().all(is_own))
 }
 
 /// The sources of `frame-ancestors` in each policy, which are separated by commas. Within a
 /// policy the first one counts.
-fn ancestors(policies: &str) -> impl Iterator<Item = &str> {
+fn ancestors(policies: &str) -> impl Iterator<Item = Vec<&str>> {
     policies.split(',').filter_map(|policy| {
         policy.split(';').find_map(|directive| {
-            let directive = directive.trim();
-            let (name, sources) = directive
-                .split_once(|c: char| c.is_ascii_whitespace())
-                .unwrap_or((directive, ""));
-            name.eq_ignore_ascii_case("frame-ancestors")
-                .then_some(sources.trim())
+            let mut words = directive.split_ascii_whitespace();
+            let is_named = words.next()?.eq_ignore_ascii_case("frame-ancestors");
+            is_named.then(|| words.collect())
         })
     })
 }
 
-/// The last policy that a browser knows.
-fn effective_policy(policies: &str) -> &str {
-    let mut policies = policies.split(',').map(str::trim);
+/// The last policy that a browser knows, and what of an address it sends to other sites.
+fn effective_policy(policies: &str) -> Option<&'static Pair> {
     let known = &CORPORA.referrer_policies;
-    let policy = policies.rfind(|it| known.iter().any(|(name, _)| name == it));
-    policy.unwrap_or_default()
-}
-
-fn is_not_stored(cache_control: &str) -> bool {
-    let mut directives = cache_control.split(',').map(str::trim);
-    directives.any(|it| it.eq_ignore_ascii_case("no-store"))
+    let mut policies = policies.rsplit(',').map(str::trim);
+    policies.find_map(|policy| known.iter().find(|(name, _)| name == policy))
 }
 
 /// `error-page-clean`: addresses, methods, parameters and cookies that no app expects,
 /// and a broker that fails.
 pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
     // A page about a failure often has an address of its own.
-    let mut stranger = trial.browser("browser B");
-    stranger.open(&trial.callback()?).await?;
-    let asked = [ada.browser.asked.as_slice(), &stranger.asked].concat();
+    let ada = visit(trial).await?;
     let mut visits = odd_visits(trial)?;
-    visits.extend(odd_segments(trial, &asked));
+    visits.extend(odd_segments(trial, &ada.browser.asked));
     for path in [&trial.app.whoami, &trial.way()?.callback] {
         let visit = Visit::typed(&trial.testbed.at(path)?);
         let odd = odd_cookies(trial).into_iter();
@@ -159,12 +143,9 @@ pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
         }
     }
     for fault in ["refuse", "html_502", "html_200"] {
-        let mut ada = trial.user("browser B", "Ada");
-        let callback = ada.up_to_callback().await?;
-        trial.arm(trial.flow.one_time_call(), fault).await?;
-        ada.visit(callback).await?;
-        trial.testbed.control.disarm().await?;
-        no_trace(trial, &ada.browser)?;
+        let operation = trial.flow.one_time_call();
+        let (user, _) = with_fault(trial, operation, fault, &Value::Null).await?;
+        no_trace(trial, &user.browser)?;
     }
     Ok(())
 }
@@ -179,14 +160,14 @@ fn odd_visits(trial: &Trial<'_>) -> Outcome<Vec<Visit>> {
     }
     let known = [trial.testbed.start.path(), &way.callback, &trial.app.whoami].into_iter();
     for path in known.chain(way.steps.iter().filter_map(|step| step.path())) {
-        let url = trial.testbed.at(path)?;
+        let plain = Visit::typed(&trial.testbed.at(path)?);
         for query in &CORPORA.error_page.queries {
-            let mut url = url.clone();
-            url.set_query(Some(query));
-            visits.push(Visit::typed(&url));
+            let mut visit = plain.clone();
+            visit.url.set_query(Some(query));
+            visits.push(visit);
         }
         for method in [Method::POST, Method::PUT, Method::DELETE] {
-            let mut visit = Visit::typed(&url).with_method(method);
+            let mut visit = plain.clone().with_method(method);
             visit.fields = Some(vec![("a[b".to_owned(), "\u{0}\u{FFFD}".to_owned())]);
             visits.push(visit);
         }
@@ -209,11 +190,9 @@ fn odd_cookies(trial: &Trial<'_>) -> Vec<String> {
         let pairs = names.iter().map(|name| format!("{name}={value}"));
         pairs.collect::<Vec<_>>().join("; ")
     };
-    let values = CORPORA.error_page.cookie_values.iter();
-    let mut all: Vec<_> = values.map(of_value).collect();
-    all.retain(|cookies| !cookies.is_empty());
-    all.push("=;;=; a".to_owned());
-    all
+    let odd = CORPORA.error_page.cookie_values.iter().map(of_value);
+    let odd = odd.filter(|cookies| !cookies.is_empty());
+    odd.chain(["=;;=; a".to_owned()]).collect()
 }
 
 /// No page of the app that the browser saw has a trace.
@@ -231,32 +210,28 @@ fn no_trace(trial: &Trial<'_>, browser: &Browser) -> Outcome {
 
 /// The trace or the console in a page, in words.
 fn trace_in(page: &Page) -> Option<&'static str> {
-    let text = if page.is_html() {
-        page.text()
-    } else {
-        String::new()
-    };
-    let texts = [page.body.as_str(), &text];
-    let has = |mark: &str| texts.iter().any(|it| it.contains(mark));
-    let mark = CORPORA.error_page.marks.iter().find(|(mark, _)| has(mark));
-    let has_line = || texts.iter().any(|it| names_source_line(it));
-    let line = || has_line().then_some("the name of a source file with the number of a line");
+    let mut texts = page.body.clone();
+    if page.is_html() {
+        // As a person reads it: without entities, and without the tags between its parts.
+        texts.extend(["\n", &page.text()]);
+    }
+    let mut marks = CORPORA.error_page.marks.iter();
+    let mark = marks.find(|(mark, _)| texts.contains(mark));
+    let line = "the name of a source file with the number of a line";
+    let line = || names_source_line(&texts).then_some(line);
     mark.map(|(_, what)| what.as_str()).or_else(line)
 }
 
 /// Whether the text names a line of a source file: `app.py", line 7`, `app.js:7:1`.
 fn names_source_line(text: &str) -> bool {
-    CORPORA.error_page.sources.iter().any(|ending| {
-        let positions = text.match_indices(ending.as_str());
-        positions
-            .map(|(start, _)| text[start + ending.len()..].trim_start_matches(['"', '\'']))
-            .any(|rest| {
-                let rest = [", line ", ":line ", " on line ", ":"]
-                    .iter()
-                    .find_map(|it| rest.strip_prefix(it));
-                rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            })
-    })
+    let is_number = |it: &str| it.starts_with(|c: char| c.is_ascii_digit());
+    let is_place = |rest: &str| {
+        let rest = rest.trim_start_matches(['"', '\'']);
+        let mut before = [", line ", ":line ", " on line ", ":"].into_iter();
+        before.any(|it| rest.strip_prefix(it).is_some_and(is_number))
+    };
+    let mut sources = CORPORA.error_page.sources.iter();
+    sources.any(|ending| text.split(ending).skip(1).any(is_place))
 }
 
 #[cfg(test)]
@@ -283,8 +258,9 @@ mod tests {
 
     #[test]
     fn the_last_known_policy_counts() {
-        let last = effective_policy("no-referrer, strict-origin, made-up");
-        assert_eq!((last, effective_policy("")), ("strict-origin", ""));
+        let name = |policies| Some(effective_policy(policies)?.0.as_str());
+        let last = name("no-referrer, strict-origin, made-up");
+        assert_eq!((last, name("")), (Some("strict-origin"), None));
     }
 
     #[test]

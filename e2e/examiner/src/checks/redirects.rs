@@ -10,7 +10,7 @@ use wiremock::{Request, ResponseTemplate};
 
 use super::corpora::{CORPORA, fill};
 use super::demands::{no_call, parameter, signed_out};
-use super::failures::{answer, calls_of, login_before};
+use super::failures::{answer, calls_of, with_fault};
 use super::secrets::client_secret;
 use crate::app::{Flow, Step};
 use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
@@ -33,11 +33,8 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
     let location = json!({ "Location": format!("{}elsewhere", elsewhere.origin) });
     for operation in calls_of(trial.flow) {
         for status in STATUSES {
-            let mut login = login_before(trial, operation).await?;
-            let mark = trial.mark().await?;
-            let more = answer(status, &location, "");
-            trial.arm_with(operation, "answer", &more).await?;
-            let arrival = login.meet_fault(operation, mark).await?;
+            let redirect = answer(status, &location, "");
+            let (mut user, arrival) = with_fault(trial, operation, "answer", &redirect).await?;
             let cause = format!("answered {operation} with a redirect ({status})");
             let received = elsewhere.received().await;
             let followed = received.first().map(|it| carried(it, client_secret(trial)));
@@ -49,7 +46,7 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
                 return Err(Stop::fail(format!("{cause}, the app sends the browser on")));
             };
             let signs_in = format!("{cause}, the app signs the user in");
-            signed_out(&mut login.user, &signs_in).await?;
+            signed_out(&mut user, &signs_in).await?;
         }
     }
     Ok(())
@@ -71,12 +68,10 @@ fn carried(request: &Request, client_secret: Option<&str>) -> String {
         (has("code_verifier"), "the code and its verifier"),
         (has_token, "the access token"),
     ];
-    let found = found.into_iter().filter(|(has, _)| *has);
-    match found
-        .map(|(_, name)| name)
-        .collect::<Vec<_>>()
-        .join(" and ")
-    {
+    let found = found
+        .into_iter()
+        .filter_map(|(has, name)| has.then_some(name));
+    match Vec::from_iter(found).join(" and ") {
         none if none.is_empty() => none,
         found => format!(", and sends it {found}"),
     }
@@ -95,9 +90,13 @@ pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
     let starts = addresses.map(|row| async {
         let value = fill(row, &values);
         let shown = value.replace('\t', "<tab>");
-        let what = format!("{shown} as next, return_to, redirect and the like");
-        let added = Added::Parameters(value);
-        Probe { trial, what, added }.everywhere().await
+        let probe = Probe {
+            trial,
+            what: format!("{shown} as next, return_to, redirect and the like"),
+            header: None,
+            value,
+        };
+        probe.everywhere().await
     });
     try_join_all(starts).await.map(drop)
 }
@@ -107,72 +106,50 @@ pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
 pub(super) async fn headers_not_trusted(trial: &Trial<'_>) -> Outcome {
     trial.user("browser A", "Ada").sign_in().await?;
     for (name, value) in &CORPORA.foreign_headers {
-        let what = format!("the header {name}: {value}");
         let mark = trial.mark().await?;
-        let added = Added::Header(name, value);
-        let probe = Probe { trial, what, added };
+        let probe = Probe {
+            trial,
+            what: format!("the header {name}: {value}"),
+            header: Some(name),
+            value: value.clone(),
+        };
         probe.everywhere().await?;
-        let rule_of = |call: &Call| call.rule.clone().unwrap_or_default();
         let calls = trial.testbed.calls(mark).await?;
         let other = format!("with {}, the app names another callback:", probe.what);
-        no_call(
-            &calls,
-            |call| rule_of(call).starts_with("redirect_uri."),
-            &other,
-        )?;
+        let rule_of = |call: &Call| call.rule.clone().unwrap_or_default();
+        let is_refused = |call: &Call| rule_of(call).starts_with("redirect_uri.");
+        no_call(&calls, is_refused, &other)?;
     }
     Ok(())
 }
 
-/// A request to which something is added; sign-out always is one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// The start page, and the start itself.
-    Start,
-    Callback,
-}
-
-/// The header that is added.
-enum Added {
-    /// This value for every parameter.
-    Parameters(String),
-    Header(&'static str, &'static str),
-}
-
-/// A whole sign-in and sign-out with something added.
+/// A whole sign-in and sign-out with something added to its requests.
 struct Probe<'t> {
     trial: &'t Trial<'t>,
     /// The addition in words.
     what: String,
-    added: Added,
+    /// The header that is added; if there is none, every parameter of `corpora.toml` is.
+    header: Option<&'static str>,
+    value: String,
 }
 
 impl Probe<'_> {
     async fn everywhere(&self) -> Outcome {
-        let is_header = matches!(self.added, Added::Header(..));
-        // An app that refuses what is added at one place may follow it at another. A legacy
-        // callback has parameters of its own, and others in it may be refused.
-        let places: &[&[Place]] = match self.trial.flow {
-            Flow::Legacy if !is_header => &[&[Place::Start], &[]],
-            _ => &[
-                &[Place::Start, Place::Callback],
-                &[Place::Start],
-                &[Place::Callback],
-            ],
-        };
-        for (number, places) in places.iter().enumerate() {
-            if self.sign_in_and_out(places).await? && number == 0 {
-                break;
-            }
+        // A legacy callback has parameters of its own, and others in it may be refused.
+        let in_callback = self.header.is_some() || self.trial.flow == Flow::Clean;
+        if !self.sign_in_and_out(true, in_callback).await? {
+            // An app that refuses what is added at one place may follow it at another.
+            self.sign_in_and_out(true, false).await?;
+            self.sign_in_and_out(false, in_callback).await?;
         }
         Ok(())
     }
 
-    /// Signs in with what is added at these places, and signs out with it. Returns whether the
-    /// user was signed in.
-    async fn sign_in_and_out(&self, places: &[Place]) -> Outcome<bool> {
+    /// Signs in with the addition at the start, at the callback, or at both, and signs out with
+    /// it. Returns whether the user was signed in.
+    async fn sign_in_and_out(&self, at_start: bool, at_callback: bool) -> Outcome<bool> {
         let mut ada = self.trial.user("browser A", "Ada");
-        let callback = match places.contains(&Place::Start) {
+        let callback = match at_start {
             true => self.up_to_callback(&mut ada).await?,
             false => Some(ada.up_to_callback().await?),
         };
@@ -180,7 +157,7 @@ impl Probe<'_> {
         let Some(mut callback) = callback else {
             return Ok(false);
         };
-        if places.contains(&Place::Callback) {
+        if at_callback {
             callback = self.add(callback);
         }
         self.follow(&mut ada.browser, callback).await?;
@@ -221,23 +198,23 @@ impl Probe<'_> {
         let begin = browser.seen.len();
         let is_foreign = |url: &Url| !self.trial.testbed.is_app(url);
         let mut arrival = browser.visit_until(visit, is_foreign).await;
-        let (what, is_header) = (&self.what, matches!(self.added, Added::Header(..)));
+        let what = &self.what;
         for page in &browser.seen[begin..] {
             let path = page.url.path();
-            let sent = leads_outside(page);
-            require(!sent, || {
+            require(!leads_outside(page), || {
                 format!("with {what}, {path} sends the browser outside")
             })?;
-            let is_linked = is_header && targets(page).iter().any(is_outside);
+            let mut targets = page.resources();
+            targets.extend(page.controls().iter().map(Clickable::target));
+            let is_linked = self.header.is_some() && targets.iter().any(is_outside);
             require(!is_linked, || {
                 format!("with {what}, the page {path} leads to that host")
             })?;
         }
         if let Ok(Arrival::Stopped(visit)) = &mut arrival {
             visit.headers.clear();
-            let callback = parameter(&visit.url, "redirect_uri").ok();
-            let callback = callback.and_then(|it| Url::parse(&it).ok());
-            let is_named = callback.as_ref().is_some_and(is_outside);
+            let callback = parameter(&visit.url, "redirect_uri").unwrap_or_default();
+            let is_named = Url::parse(&callback).is_ok_and(|it| is_outside(&it));
             require(!is_named, || {
                 format!("with {what}, the app names another callback")
             })?;
@@ -245,27 +222,19 @@ impl Probe<'_> {
         arrival
     }
 
-    /// The request with what is added: a parameter in its address, and in its form.
+    /// The request with what is added: a header, or parameters in its address and in its form.
     fn add(&self, mut visit: Visit) -> Visit {
-        let value = match &self.added {
-            Added::Header(name, value) => return visit.with_header(name, value),
-            Added::Parameters(value) => value.as_str(),
-        };
+        if let Some(header) = self.header {
+            return visit.with_header(header, &self.value);
+        }
         let names = CORPORA.return_to.names.iter();
-        let fields = names.map(|name| (name.clone(), value.to_owned()));
+        let fields = names.map(|name| (name.clone(), self.value.clone()));
         visit.url.query_pairs_mut().extend_pairs(fields.clone());
         if visit.method == Method::POST {
             visit.fields.get_or_insert_default().extend(fields);
         }
         visit
     }
-}
-
-/// The addresses to which a page leads, and those that it loads.
-fn targets(page: &Page) -> Vec<Url> {
-    let mut targets = page.resources();
-    targets.extend(page.controls().iter().map(Clickable::target));
-    targets
 }
 
 fn is_outside(url: &Url) -> bool {
@@ -284,13 +253,15 @@ fn find_again(step: &Step, page: &Page) -> Option<Visit> {
 
 /// Whether the answer sends a browser, which resolves addresses in its own way, outside.
 fn leads_outside(page: &Page) -> bool {
-    let location = page.headers.get(LOCATION).and_then(|it| it.to_str().ok());
-    let location = location.filter(|_| (300..400).contains(&page.status));
-    let target = location.and_then(|it| page.url.join(it).ok());
+    let location = page.header(LOCATION.as_str());
     let refresh = page.header("refresh");
-    let refresh = refresh.split_once('=');
-    let refreshed = refresh.and_then(|(_, it)| page.url.join(it).ok());
-    let mut urls = [target, refreshed, page.refresh()].into_iter().flatten();
+    let is_redirect = (300..400).contains(&page.status);
+    let refreshed = refresh.split_once('=').map(|(_, address)| address);
+    let addresses = [is_redirect.then_some(&*location), refreshed];
+    let addresses = addresses.into_iter().flatten();
+    let mut urls = addresses
+        .filter_map(|it| page.url.join(it).ok())
+        .chain(page.refresh());
     urls.any(|url| is_outside(&url) || url.scheme() == "javascript")
 }
 

@@ -5,7 +5,7 @@ use url::Url;
 use super::chromium::press_go;
 use super::demands::{no_call, no_server_error};
 use crate::app::Flow;
-use crate::browser::Visit;
+use crate::browser::{Page, Visit};
 use crate::calls::operation::TOKEN;
 use crate::chromium::ARRIVAL_TIMEOUT;
 use crate::chromium_user::{ChromiumUser, Led};
@@ -87,53 +87,46 @@ async fn is_refused_at_the_callback(
 async fn from_own_page(trial: &Trial<'_>) -> Outcome {
     let mut ada = trial.chromium("Chromium", "Ada").await?;
     let mark = trial.mark().await?;
-    match ada.begin().await? {
-        Led::ToProvider => {}
-        Led::ToQuestion => {
-            let visits = trial.testbed.calls(mark).await?;
-            let provenance = visits.iter().find_map(|call| call.provenance.as_deref());
-            let reason = reason(trial, provenance.unwrap_or_default()).await;
-            return Err(Stop::fail(format!(
-                "a plain sign-in from the app's page meets the broker's question, because {reason}"
-            )));
-        }
-        Led::Nowhere => return Err(blocked(&ada).await?),
+    let led = ada.begin().await?;
+    if led == Led::ToProvider {
+        ada.choose().await?;
+        return ada.require_signed_in().await;
     }
-    ada.choose().await?;
-    ada.require_signed_in().await
+    let page = trial
+        .browser("browser A")
+        .open(&trial.testbed.start)
+        .await?;
+    if led == Led::ToQuestion {
+        let visits = trial.testbed.calls(mark).await?;
+        let provenance = visits.iter().find_map(|call| call.provenance.as_deref());
+        let reason = reason(&page, provenance.unwrap_or_default());
+        return Err(Stop::fail(format!(
+            "a plain sign-in from the app's page meets the broker's question, because {reason}"
+        )));
+    }
+    require(
+        !page
+            .header("content-security-policy")
+            .contains("form-action"),
+        || "no user can sign in with Chromium: the form-action of the app's Content-Security-Policy blocks the redirect to the broker",
+    )?;
+    Err(ada.is_nowhere().await?)
 }
 
-/// The reason for which the broker does not see where a login began.
-async fn reason(trial: &Trial<'_>, provenance: &str) -> String {
+/// The reason for which the broker does not see where a login on this page began.
+fn reason(page: &Page, provenance: &str) -> String {
+    let policy = page.referrer_policy();
     let reason = match provenance {
-        "no_referrer" => {
-            let mut browser = trial.browser("browser A");
-            let page = browser.open(&trial.testbed.start).await;
-            let policy = page.map(|it| it.referrer_policy()).unwrap_or_default();
-            if !policy.is_empty() {
-                return format!(
-                    "its Referrer-Policy is {policy}, so that the browser does not say where the login began"
-                );
-            }
-            "the browser sends no Referer: a script or a redirect hides the page"
+        "no_referrer" if !policy.is_empty() => {
+            return format!(
+                "its Referrer-Policy is {policy}, so that the browser does not say where the login began"
+            );
         }
+        "no_referrer" => "the browser sends no Referer: a script or a redirect hides the page",
         "foreign" => "it starts on a page of another origin than its callback's",
         "typed" => "no page of the app starts it: the browser was sent there by itself",
         "embedded" => "the app shows the broker's page in a frame",
         _ => "the broker does not see where the login began",
     };
     reason.to_owned()
-}
-
-/// A press that reaches neither the broker nor the provider.
-async fn blocked(user: &ChromiumUser<'_>) -> Outcome<Stop> {
-    let mut browser = user.trial.browser("browser A");
-    let page = browser.open(&user.trial.testbed.start).await?;
-    let policy = page.header("content-security-policy");
-    if policy.contains("form-action") {
-        return Ok(Stop::fail(
-            "no user can sign in with Chromium: the form-action of the app's Content-Security-Policy blocks the redirect to the broker",
-        ));
-    }
-    user.is_nowhere().await
 }
