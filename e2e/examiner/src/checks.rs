@@ -12,7 +12,6 @@ mod legacy;
 mod pages;
 mod profiles;
 mod redirects;
-mod relay;
 mod replicas;
 mod requests;
 mod secrets;
@@ -81,7 +80,7 @@ const WITHOUT_CHROMIUM: &[(&str, Steps)] = steps! {
 const IN_CHROMIUM: &[(&str, Steps)] = steps! {
     chromium: back_button, code_not_kept, cookie_name_exact, cookie_survives_sites,
         key_not_in_browser, pkce, sign_out_same_site, start_same_site, token_not_in_browser;
-    relay: relay;
+    start: relay;
 };
 
 /// The steps of the check with this id.
