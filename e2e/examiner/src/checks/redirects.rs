@@ -3,7 +3,7 @@
 
 use futures_util::future::try_join_all;
 use reqwest::Method;
-use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::json;
 use url::Url;
 use wiremock::{Request, ResponseTemplate};
@@ -253,15 +253,12 @@ fn find_again(step: &Step, page: &Page) -> Option<Visit> {
 
 /// Whether the answer sends a browser, which resolves addresses in its own way, outside.
 fn leads_outside(page: &Page) -> bool {
-    let location = page.header(LOCATION.as_str());
+    let redirected = Visit::typed(&page.url).redirected(page.status, &page.headers);
     let refresh = page.header("refresh");
-    let is_redirect = (300..400).contains(&page.status);
-    let refreshed = refresh.split_once('=').map(|(_, address)| address);
-    let addresses = [is_redirect.then_some(&*location), refreshed];
-    let addresses = addresses.into_iter().flatten();
-    let mut urls = addresses
-        .filter_map(|it| page.url.join(it).ok())
-        .chain(page.refresh());
+    let refreshed = refresh.split_once('=');
+    let refreshed = refreshed.and_then(|(_, it)| page.url.join(it).ok());
+    let targets = [redirected.map(|it| it.url), refreshed, page.refresh()];
+    let mut urls = targets.into_iter().flatten();
     urls.any(|url| is_outside(&url) || url.scheme() == "javascript")
 }
 
