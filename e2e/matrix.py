@@ -6,24 +6,15 @@
 PROGRAMS is the folder of the debug build. A stack must run at STACK_CONTROL. `just matrix` does
 all of it, and takes a minute for each consumer."""
 
-import json, os, socket, subprocess, sys, tempfile, urllib.request
+import json, os, shutil, socket, subprocess, sys, tempfile, tomllib, urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS, CONTROL = os.path.abspath(sys.argv[1]), os.environ["STACK_CONTROL"]
 
-JDBC = "/usr/share/java/sqlite-jdbc.jar"
-
-# The consumers that the law of the examiner holds for good: the folder of each, how it is built,
-# and its command. One whose language is not installed is left out.
-CONSUMERS = {
-    "Flask": ("python", "", f"{TOP}/target/consumers/python/bin/python app.py"),
-    "Express": ("node", "", "node --disable-warning=ExperimentalWarning app.mjs"),
-    "Rocket": ("rust", "", f"{PROGRAMS}/consumer-demo"),
-    "Go": ("go", "go build -o {made}/app .", "{made}/app"),
-    "Java": ("java", f"javac -d {{made}} -cp .:{JDBC} App.java", f"java -cp {{made}}:{JDBC} App"),
-    "PHP": ("php", "php -v", "php app.php"),
-    "Ruby": ("ruby", "ruby -v", "ruby app.rb"),
-}
+# The consumers that the law of the examiner holds for good. One whose language is not installed is
+# left out.
+with open(f"{TOP}/e2e/consumers/consumers.toml", "rb") as table:
+    CONSUMERS = tomllib.load(table)["consumer"]
 SHARE = "SESSIONS_DB={folder}/sessions.sqlite"
 SIGNS = {"PASS": "✓", "FAIL": "**✗**", "NOT TESTABLE": "**✗**", "NOT APPLICABLE": "–", "NOT TESTED": "?", "HARNESS": "?"}
 
@@ -42,17 +33,23 @@ def run(program, *arguments, folder=TOP):
     return json.loads(done.stdout)
 
 
-def grade(name, folder, build, command):
-    """The report on a consumer; none if it cannot be built here."""
-    folder = f"{TOP}/e2e/consumers/{folder}"
-    with tempfile.TemporaryDirectory() as made:
-        built = subprocess.run(build.format(made=made), shell=True, cwd=folder, stdout=subprocess.DEVNULL)
-        if built.returncode != 0:
-            print(f"matrix: {name} is left out: {build}", file=sys.stderr)
-            return None
-        command = command.format(made=made).split()
+def shell(command, folder):
+    return subprocess.run(command, shell=True, cwd=folder, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def grade(its):
+    """The report on a consumer; none if its language is not installed."""
+    if "needs" in its and not shell(its["needs"]["probe"], TOP):
+        print(f"matrix: {its['name']} is left out: it needs {its['needs']['packages']}", file=sys.stderr)
+        return None
+    sources = f"{TOP}/{its['sources']}"
+    with tempfile.TemporaryDirectory() as folder:
+        filled = lambda command: command.format(top=TOP, programs=PROGRAMS, sources=sources, folder=folder)
+        shutil.copytree(sources, folder, ignore=shutil.ignore_patterns("node_modules"), dirs_exist_ok=True)
+        if not shell(filled(its.get("build", "")), folder):
+            sys.exit(f"matrix: {its['name']} is not built")
         start = f"http://localhost:{free_port()}/"
-        return run("examine", start, "--json", "--share", SHARE, "--", *command, folder=folder)
+        return run("examine", start, "--json", "--share", SHARE, "--", *filled(its["run"]).split(), folder=folder)
 
 
 def table(head, rows):
@@ -63,7 +60,7 @@ def table(head, rows):
 
 
 def consumers():
-    reports = {name: grade(name, *how) for name, how in CONSUMERS.items()}
+    reports = {its["name"]: grade(its) for its in CONSUMERS}
     reports = {name: report for name, report in reports.items() if report}
     one = next(iter(reports.values()))
     kit = f"{one['kit']['version']}, commit {one['kit']['commit'] or 'unknown'}"

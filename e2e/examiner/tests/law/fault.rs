@@ -1,15 +1,17 @@
 //! The table of faults, `e2e/consumers/faults.toml`, and the published matrix, which is made of
 //! it: each fault with the checks that it fails.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent::tree::Edit;
 use examiner::app::Flow;
+use examiner::catalogue::Check;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::consumer::Consumer;
 use crate::setting;
 
 /// One fault: a change that breaks a good consumer.
@@ -18,7 +20,8 @@ use crate::setting;
 pub(crate) struct Fault {
     /// The name.
     pub(crate) id: String,
-    pub(crate) consumer: Consumer,
+    /// The id of the consumer that has it.
+    pub(crate) consumer: String,
     /// The fault in one sentence.
     pub(crate) says: String,
     /// The flow in which it is examined; by default the one that its checks concern.
@@ -36,11 +39,15 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// The checks that fail.
+    pub(crate) fn checks(&self) -> impl Iterator<Item = &'static Check> {
+        let checks = examiner::catalogue::checks().iter();
+        checks.filter(|check| self.fails.contains(&check.id))
+    }
+
     /// The flow in which the fault shows. Examining one flow costs half of both.
     pub(crate) fn flow(&self) -> Flow {
-        let checks = examiner::catalogue::checks().iter();
-        let mut own = checks.filter(|check| self.fails.contains(&check.id));
-        let is_legacy = own.any(|check| !check.concerns(Flow::Clean));
+        let is_legacy = self.checks().any(|check| !check.concerns(Flow::Clean));
         let by_checks = if is_legacy { Flow::Legacy } else { Flow::Clean };
         self.flow.unwrap_or(by_checks)
     }
@@ -56,17 +63,18 @@ pub(crate) fn top() -> PathBuf {
         .to_owned()
 }
 
-#[derive(Deserialize)]
-struct Table {
-    fault: Vec<Fault>,
+/// The rows of a table beside the consumers.
+pub(crate) fn rows<R: DeserializeOwned>(file: &str, name: &str) -> Vec<R> {
+    let path = top().join("e2e/consumers").join(file);
+    let text = fs::read_to_string(path).expect("the table is there");
+    let mut table: BTreeMap<String, Vec<R>> =
+        toml::from_str(&text).expect("the table has the form of its first lines");
+    table.remove(name).expect("the table has rows of this name")
 }
 
 /// Every fault of the table.
 pub(crate) fn all() -> Vec<Fault> {
-    let path = top().join("e2e/consumers/faults.toml");
-    let text = fs::read_to_string(path).expect("the table is there");
-    let table: Table = toml::from_str(&text).expect("the table has the form of its first lines");
-    table.fault
+    rows("faults.toml", "fault")
 }
 
 /// Compares `e2e/consumers/MATRIX.md` with the table, or writes it if `PUBLISH_MATRIX` is
@@ -97,12 +105,12 @@ fn matrix(faults: &[Fault]) -> String {
         checks.len(),
     );
     for fault in faults {
-        let consumer = format!("{:?}", fault.consumer).to_lowercase();
         let fails: Vec<_> = fault.fails.iter().map(|id| format!("`{id}`")).collect();
         let _ = writeln!(
             text,
-            "| {} | {consumer} | {} | {} |",
+            "| {} | {} | {} | {} |",
             fault.id,
+            fault.consumer,
             fault.says,
             fails.join(", ")
         );

@@ -15,7 +15,7 @@ mod fault;
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use examiner::catalogue::Instrument;
@@ -23,6 +23,7 @@ use examiner::plan::ChromiumSettings;
 use examiner::storm::{StormPlan, storm};
 use examiner::verdict::Verdict;
 use examiner::{ExaminationPlan, Report};
+use testkit::server::free_port;
 use tokio::sync::Semaphore;
 
 use consumer::{Consumer, Copy};
@@ -33,8 +34,9 @@ static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
 
 /// The plan of examining a copy of a consumer in one testbed.
 fn plan(copy: &Copy, chromium: ChromiumSettings) -> ExaminationPlan {
-    let mut plan = ExaminationPlan::new(Copy::start());
-    plan.command = copy.command();
+    let start = format!("http://localhost:{}/", free_port());
+    let mut plan = ExaminationPlan::new(start.parse().expect("it is an address"));
+    plan.command.clone_from(&copy.command);
     plan.share = Some(consumer::share());
     plan.jobs = Some(1);
     plan.chromium = chromium;
@@ -43,41 +45,26 @@ fn plan(copy: &Copy, chromium: ChromiumSettings) -> ExaminationPlan {
 
 async fn examine(copy: &Copy, plan: ExaminationPlan) -> Report {
     let report = examiner::examine(&plan, &mut |_| ()).await;
-    report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()))
-}
-
-/// The checks in which a fault is examined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Checks {
-    /// Those that it must fail.
-    Own,
-    /// All: no other may fail, either.
-    All,
-}
-
-/// The checks of each fault of the table, in its order.
-fn checks_of_faults() -> impl Iterator<Item = Checks> {
-    let is_full_size = setting("FULL_SIZE").is_some();
-    let first = commits() % TWENTIETH;
-    (0..).map(
-        move |place: usize| match is_full_size || place % TWENTIETH == first {
-            true => Checks::All,
-            false => Checks::Own,
-        },
-    )
+    report.unwrap_or_else(|error| panic!("{}: {error}", copy.name))
 }
 
 /// One fault in so many is examined in every check.
 const TWENTIETH: usize = 20;
 
+/// Whether the fault at this place of the table is examined in every check: no other than its
+/// own may fail, either.
+fn has_turn(place: usize) -> bool {
+    setting("FULL_SIZE").is_some() || place % TWENTIETH == *COMMITS % TWENTIETH
+}
+
 /// The number of commits.
-fn commits() -> usize {
+static COMMITS: LazyLock<usize> = LazyLock::new(|| {
     let mut git = Command::new("git");
     let counted = git.args(["rev-list", "--count", "HEAD"]).output();
     let counted = String::from_utf8(counted.expect("git is there").stdout);
     let counted = counted.expect("a number is text");
     counted.trim().parse().expect("git counts")
-}
+});
 
 #[expect(clippy::disallowed_methods, reason = "the settings of these tests")]
 fn setting(name: &str) -> Option<String> {
@@ -86,13 +73,11 @@ fn setting(name: &str) -> Option<String> {
 
 /// Chromium, if the fault shows in nothing else: it costs as much as all other checks.
 fn chromium_for(fault: &Fault) -> ChromiumSettings {
-    let checks = examiner::catalogue::checks().iter();
-    let mut own = checks.filter(|check| fault.fails.contains(&check.id));
-    let shows_in_chromium_alone = own.any(|check| check.instruments == [Instrument::Chromium]);
-    if fault.needs_chromium || shows_in_chromium_alone {
-        ChromiumSettings::Hidden
-    } else {
-        ChromiumSettings::Off
+    let mut checks = fault.checks();
+    let shows_in_chromium_alone = checks.any(|check| check.instruments == [Instrument::Chromium]);
+    match fault.needs_chromium || shows_in_chromium_alone {
+        true => ChromiumSettings::Hidden,
+        false => ChromiumSettings::Off,
     }
 }
 
@@ -111,29 +96,28 @@ fn is_fine(verdict: Verdict) -> bool {
     matches!(verdict, Pass | NotApplicable | NotTested)
 }
 
-async fn a_good_consumer_passes(consumer: Consumer) {
-    if !consumer.is_installed() {
+async fn a_good_consumer_passes(id: &str) {
+    let Some(consumer) = Consumer::installed(id) else {
         return;
-    }
+    };
     let copy = Copy::good(consumer);
     // Chromium costs as much as all the rest: of the languages that `just` does not install one
     // has it, with each commit another.
-    let is_whole = consumer.has_turn(commits());
-    let mut plan = match is_whole {
-        true => plan(&copy, ChromiumSettings::Hidden),
-        false => plan(&copy, ChromiumSettings::Off),
+    let (chromium, grade) = match consumer.has_turn(*COMMITS) {
+        true => (ChromiumSettings::Hidden, "Grade A+"),
+        false => (ChromiumSettings::Off, "Grade A"),
     };
+    let mut plan = plan(&copy, chromium);
     plan.jobs = Some(2);
     let report = examine(&copy, plan).await;
-    assert_eq!(red(&report), [], "{consumer:?}");
-    let grade = if is_whole { "Grade A+" } else { "Grade A" };
-    assert_eq!(report.title(), grade, "{consumer:?}");
+    assert_eq!(red(&report), [], "{id}");
+    assert_eq!(report.title(), grade, "{id}");
 }
 
 // Threats: C14, C18.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_passes_every_check() {
-    a_good_consumer_passes(Consumer::Rust).await;
+    a_good_consumer_passes("rust").await;
 }
 
 /// The findings of a storm of a few seconds.
@@ -144,14 +128,14 @@ async fn found_in_storm(copy: &Copy) -> Vec<String> {
     };
     let plan = plan(copy, ChromiumSettings::Off);
     let report = storm(&plan, weather, std::future::pending()).await;
-    let report = report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()));
+    let report = report.unwrap_or_else(|error| panic!("{}: {error}", copy.name));
     let violations = report.expect("nothing interrupts it").violations;
     violations.into_iter().map(|it| it.says).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_storm_finds_a_sign_out_at_one_instance_and_nothing_at_a_good_consumer() {
-    let good = Copy::good(Consumer::Python);
+    let good = Copy::good(Consumer::installed("python").expect("`just` installs it"));
     assert_eq!(found_in_storm(&good).await, Vec::<String>::new());
     let mut faults = fault::all().into_iter();
     let fault = faults.find(|fault| fault.id == "sign-out-known-to-one-process");
@@ -162,12 +146,12 @@ async fn a_storm_finds_a_sign_out_at_one_instance_and_nothing_at_a_good_consumer
 }
 
 /// One line of what went wrong, if a fault fails other checks than its own.
-async fn difference(fault: Arc<Fault>, checks: Checks) -> Option<String> {
+async fn difference(fault: Fault, is_whole: bool) -> Option<String> {
     let copy = Copy::with_fault(&fault).await;
     let permit = PERMITS.acquire().await;
     let mut plan = plan(&copy, chromium_for(&fault));
     plan.flow = Some(fault.flow());
-    if checks == Checks::Own {
+    if !is_whole {
         plan.only = fault.fails.clone();
     }
     let report = examine(&copy, plan).await;
@@ -179,51 +163,48 @@ async fn difference(fault: Arc<Fault>, checks: Checks) -> Option<String> {
     (ids != wanted).then(|| format!("{}: {wanted:?} expected, but {found:?}", fault.id))
 }
 
-async fn each_fault_fails_exactly_its_checks(consumer: Consumer) {
-    if !consumer.is_installed() {
+async fn each_fault_fails_exactly_its_checks(id: &str) {
+    let Some(consumer) = Consumer::installed(id) else {
         return;
-    }
+    };
     let mut running = tokio::task::JoinSet::new();
-    for (fault, checks) in fault::all().into_iter().zip(checks_of_faults()) {
-        if fault.consumer == consumer {
-            running.spawn(difference(Arc::new(fault), checks));
+    for (place, fault) in fault::all().into_iter().enumerate() {
+        if fault.consumer == id {
+            running.spawn(difference(fault, has_turn(place)));
         }
     }
     let least = consumer.least_faults();
-    assert!(
-        running.len() >= least,
-        "{consumer:?} has at least {least} faults"
-    );
+    assert!(running.len() >= least, "{id} has at least {least} faults");
     let differences: Vec<_> = running.join_all().await.into_iter().flatten().collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_fault_of_the_demo_fails_exactly_its_checks() {
-    each_fault_fails_exactly_its_checks(Consumer::Rust).await;
+    each_fault_fails_exactly_its_checks("rust").await;
 }
 
 macro_rules! law {
-    ($($consumer:ident: $passes:ident, $each_fault:ident;)+) => {$(
+    ($($consumer:literal: $passes:ident, $each_fault:ident;)+) => {$(
         #[tokio::test(flavor = "multi_thread")]
         async fn $passes() {
-            a_good_consumer_passes(Consumer::$consumer).await;
+            a_good_consumer_passes($consumer).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]
         async fn $each_fault() {
-            each_fault_fails_exactly_its_checks(Consumer::$consumer).await;
+            each_fault_fails_exactly_its_checks($consumer).await;
         }
     )+};
 }
 
 law! {
-    Python: the_flask_consumer_passes_every_check, each_fault_of_the_flask_consumer_fails_exactly_its_checks;
-    Node: the_express_consumer_passes_every_check, each_fault_of_the_express_consumer_fails_exactly_its_checks;
-    Go: the_go_consumer_passes_every_check, each_fault_of_the_go_consumer_fails_exactly_its_checks;
-    Java: the_java_consumer_passes_every_check, each_fault_of_the_java_consumer_fails_exactly_its_checks;
-    Php: the_php_consumer_passes_every_check, each_fault_of_the_php_consumer_fails_exactly_its_checks;
-    Ruby: the_ruby_consumer_passes_every_check, each_fault_of_the_ruby_consumer_fails_exactly_its_checks;
+    "python": the_flask_consumer_passes_every_check, each_fault_of_the_flask_consumer_fails_exactly_its_checks;
+    "node": the_express_consumer_passes_every_check, each_fault_of_the_express_consumer_fails_exactly_its_checks;
+    "go": the_go_consumer_passes_every_check, each_fault_of_the_go_consumer_fails_exactly_its_checks;
+    "java": the_java_consumer_passes_every_check, each_fault_of_the_java_consumer_fails_exactly_its_checks;
+    "php": the_php_consumer_passes_every_check, each_fault_of_the_php_consumer_fails_exactly_its_checks;
+    "ruby": the_ruby_consumer_passes_every_check, each_fault_of_the_ruby_consumer_fails_exactly_its_checks;
 }
 
 #[test]
