@@ -52,6 +52,8 @@ pub(crate) struct SignInWay {
     pub(crate) steps: Vec<Step>,
     /// The path of the callback.
     pub(crate) callback: String,
+    /// The id of the project by which the app signs in.
+    pub(crate) project: String,
 }
 
 /// The app.

@@ -6,22 +6,18 @@ mod refusals;
 mod sign_in;
 mod signed_in;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agent::url::path_and_query;
 use url::Url;
 
-use crate::app::{App, Flow, Step, shown_target};
+use crate::app::{App, Flow, SignInWay, Step, shown_target};
 use crate::browser::{Browser, Page, Visit, is_loopback, origin};
-use crate::calls::Call;
-use crate::control::Project;
 use crate::plan::Hints;
 use crate::random;
 use crate::testbed::Testbed;
 use crate::time::Stopwatch;
 use crate::transcript::{Transcript, printable};
-use sign_in::FoundWay;
 
 /// A step of the preflight that succeeded, as the report shows it.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -81,21 +77,12 @@ pub(crate) async fn learn(
     let (start, latency) = learning.reach_start_page().await?;
     let broken = match learning.find_everything(&start, flow).await {
         Ok(()) => None,
-        Err(stop) => {
-            if let Some(end) = testbed.end_of_app("the preflight").await {
-                return Err(end);
-            }
-            let calls = testbed.calls(mark).await?;
-            let broken = learning.broken(&calls, flow, &stop).await;
-            if broken.is_none() && !learning.app.ways.is_empty() {
-                return Err(stop + refusals::last(testbed, &calls).await.as_str());
-            }
-            Some(broken.ok_or(stop)?)
-        }
+        Err(stop) => Some(learning.broken(mark, flow, stop).await?),
     };
+    let Learning { app, preflight, .. } = learning;
     Ok(Learnt {
-        app: learning.app,
-        preflight: learning.preflight,
+        app,
+        preflight,
         latency,
         broken,
     })
@@ -137,50 +124,57 @@ impl Learning<'_> {
     }
 
     async fn find_everything(&mut self, start: &Page, flow: Option<Flow>) -> Result<(), String> {
-        let ways = self.find_ways(start, flow).await?;
-        self.find_app(ways).await?;
+        self.find_ways(start, flow).await?;
+        self.find_project().await?;
         self.find_callbacks().await?;
         self.find_person().await?;
         self.find_sign_out(start).await
     }
 
-    /// The failure of one check for which no login ends well, if it is such.
-    async fn broken(&mut self, calls: &[Call], flow: Option<Flow>, stop: &str) -> Option<String> {
+    /// The failure of one check for which no login ends well, if `stop` comes from such a one.
+    ///
+    /// # Errors
+    ///
+    /// Else `stop`, with what is known besides.
+    async fn broken(
+        &mut self,
+        mark: u64,
+        flow: Option<Flow>,
+        stop: String,
+    ) -> Result<String, String> {
+        if let Some(end) = self.testbed.end_of_app("the preflight").await {
+            return Err(end);
+        }
+        let calls = self.testbed.calls(mark).await?;
         let mut rules = calls.iter().filter_map(|call| call.rule.as_deref());
         let (check, says) = if flow != Some(Flow::Legacy)
             && rules.any(|it| it == "session_key.fresh")
         {
             let says = "the app sends a session key that the broker has seen before, and no further login begins";
             ("key-fresh", says.to_owned())
-        } else {
-            let cookie = signed_in::dropped_cookie(self.testbed, &self.app).await?;
+        } else if let Some(cookie) = self.dropped_cookie().await {
             let says = format!("browsers drop the cookie {cookie}, and no login ends well: {stop}");
             ("cookie-attributes", says)
+        } else if self.app.ways.is_empty() {
+            return Err(stop);
+        } else {
+            return Err(stop + refusals::last(self.testbed, &calls).await.as_str());
         };
         self.app.failed.insert(check, (says.clone(), Vec::new()));
-        Some(says)
+        Ok(says)
     }
 
-    /// The ways to sign in, by this flow if one is given.
-    async fn find_ways(
-        &mut self,
-        start: &Page,
-        flow: Option<Flow>,
-    ) -> Result<Vec<FoundWay>, String> {
+    /// Finds the ways to sign in, by this flow if one is given.
+    async fn find_ways(&mut self, start: &Page, flow: Option<Flow>) -> Result<(), String> {
         let found = sign_in::find(self.testbed, self.hints, start).await?;
         self.app.failed = found.failed;
-        let mut ways = found.ways;
-        if let Some(flow) = flow {
-            ways.retain(|found| found.way.flow == flow);
-        }
+        self.app.ways = found.ways;
+        let ways = &mut self.app.ways;
+        ways.retain(|way| flow.is_none_or(|flow| way.flow == flow));
         if ways.is_empty() {
-            if let Some(untried) = found.untried.into_iter().next() {
-                return Err(untried);
-            }
             let name = flow.map_or("", Flow::as_str);
-            return Err(format!(
-                "the app does not use the {name} flow: leave out --flow"
-            ));
+            let unused = || format!("the app does not use the {name} flow: leave out --flow");
+            return Err(found.untried.into_iter().next().unwrap_or_else(unused));
         }
         let names: Vec<_> = ways.iter().map(describe).collect();
         self.found("sign_in", format!("sign-in starts by {}", names.join("; ")));
@@ -190,43 +184,33 @@ impl Learning<'_> {
         if !found.others.is_empty() {
             self.found("controls", format!("others: {}", found.others.join("; ")));
         }
-        Ok(ways)
+        Ok(())
     }
 
-    /// The app as far as its ways and its project tell, before anybody has signed in.
-    async fn find_app(&mut self, ways: Vec<FoundWay>) -> Result<(), String> {
-        let project = project_of(self.testbed, &ways).await?;
+    /// Finds the project, and what else is known before anybody has signed in.
+    async fn find_project(&mut self) -> Result<(), String> {
+        let project = match &self.testbed.project {
+            Some(project) => project.clone(),
+            None => refusals::project(self.testbed, &self.app.ways[0].project).await?,
+        };
+        self.testbed.counts_only(&project.client_id);
         // The id of a project is no secret, and may look like one.
         self.preflight.push(PreflightStep {
             step: "project",
             says: format!("the app is the project {}", project.client_id),
         });
-        self.testbed.counts_only(&project.client_id);
-        self.app.ways = ways.into_iter().map(|found| found.way).collect();
         self.app.whoami = path_and_query(&self.testbed.start);
         self.app.sign_out_page = path_and_query(&self.testbed.start);
         self.app.client_secret = Some(project.client_secret);
         Ok(())
     }
 
-    async fn find_callbacks(&mut self) -> Result<(), String> {
-        signed_in::complete_callbacks(self.testbed, &mut self.app).await?;
-        let ways = self.app.ways.iter();
-        let callbacks: BTreeSet<_> = ways.map(|way| way.callback.as_str()).collect();
-        let callbacks = Vec::from_iter(callbacks).join(" and ");
-        self.found("callback", format!("the browser comes back to {callbacks}"));
-        Ok(())
-    }
-
     /// Finds the page that shows who is signed in, if need be as if the session's cookie were
     /// not SameSite=Strict.
     async fn find_person(&mut self) -> Result<(), String> {
-        let (testbed, hints, app) = (self.testbed, self.hints, &mut self.app);
-        if let Err(stop) = signed_in::find_person(testbed, hints, app).await {
-            app.has_strict_cookie = signed_in::gets_strict_cookie(testbed, app).await;
-            let is_found =
-                app.has_strict_cookie && signed_in::find_person(testbed, hints, app).await.is_ok();
-            if !is_found {
+        if let Err(stop) = self.look_for_person().await {
+            self.app.has_strict_cookie = self.gets_strict_cookie().await;
+            if !self.app.has_strict_cookie || self.look_for_person().await.is_err() {
                 return Err(stop);
             }
             self.found(
@@ -238,38 +222,17 @@ impl Learning<'_> {
         self.found("whoami", format!("{whoami} shows who is signed in"));
         Ok(())
     }
-
-    async fn find_sign_out(&mut self, start: &Page) -> Result<(), String> {
-        signed_in::find_sign_out(self.testbed, self.hints, start, &mut self.app).await?;
-        let step = self.app.sign_out.as_ref();
-        let none =
-            || "no way to sign out was found; if there is one, name it with sign_out".to_owned();
-        let says = step.map_or_else(none, |step| format!("{} signs out", step.describe()));
-        self.found("sign_out", says);
-        Ok(())
-    }
 }
 
-fn describe(found: &FoundWay) -> String {
-    let FoundWay { way, .. } = found;
+fn describe(way: &SignInWay) -> String {
     let last = way.steps.last().map_or_else(String::new, Step::describe);
     format!("{last} ({}, {} flow)", way.provider, way.flow.as_str())
 }
 
-/// The project of the app, with its secret.
-async fn project_of(testbed: &Testbed, ways: &[FoundWay]) -> Result<Project, String> {
-    if let Some(project) = &testbed.project {
-        return Ok(project.clone());
-    }
-    let id = ways.first().map_or("", |found| found.project.as_str());
-    let projects = testbed.control.projects().await?;
-    let project = projects.into_iter().find(|project| project.client_id == id);
-    project.ok_or_else(|| {
-        format!(
-            "the stack has no project {id}, by which the app signs in: give the app the client_id and client_secret of one of GET {}/api/projects",
-            testbed.control.url()
-        )
-    })
+/// Whether the text of a control, or an address, has one of these words.
+fn has_word(text: &str, words: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().any(|word| text.contains(word))
 }
 
 /// Another machine must say that it may be examined.
@@ -327,26 +290,22 @@ mod tests {
     use super::*;
     use crate::browser::tests::{answering, plain_browser};
 
-    /// Whether a site that answers so permits an examination.
-    async fn is_permitted(answer: fn(&str) -> &'static str) -> bool {
-        let site = answering(answer).await;
-        let permission = site.origin.join("/.well-known/examine-permission").unwrap();
-        permits(&mut plain_browser(), &permission).await
-    }
-
     #[tokio::test]
     async fn a_host_permits_an_examination_only_at_that_very_address() {
-        let answer = |path: &str| match path {
+        let alone: fn(&str) -> &'static str = |path| match path {
             "/.well-known/examine-permission" => "200 OK",
             _ => "404 Not Found",
         };
-        assert!(is_permitted(answer).await);
-        assert!(!is_permitted(|_| "200 OK").await);
         let redirect = |path: &str| match path {
             "/.well-known/examine-permission" => "303 See Other\r\nLocation: /home",
             "/home" => "200 OK",
             _ => "404 Not Found",
         };
-        assert!(!is_permitted(redirect).await);
+        for (answer, is_permitted) in [(alone, true), (|_| "200 OK", false), (redirect, false)] {
+            let site = answering(answer).await;
+            let permission = site.origin.join("/.well-known/examine-permission");
+            let permits = permits(&mut plain_browser(), &permission.unwrap()).await;
+            assert_eq!(permits, is_permitted);
+        }
     }
 }

@@ -135,6 +135,7 @@ mod tests {
             provider: "google",
             steps: Vec::new(),
             callback: "/callback".to_owned(),
+            project: String::new(),
         };
         let app = App {
             ways: vec![way(Flow::Clean), way(Flow::Legacy)],

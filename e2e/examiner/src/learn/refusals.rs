@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::calls::operation::{PROVIDERS, REVOKE};
 use crate::calls::{Call, is_fetch};
+use crate::control::Project;
 use crate::testbed::Testbed;
 
 /// The log's reason for a press that led nowhere.
@@ -14,14 +15,17 @@ pub(super) enum Refusal {
     None,
     /// It refused a callback, which is registered now.
     Registered,
-    /// The app cannot be examined before this is put right.
-    Settings(String),
     /// It refused the app's call, for this reason.
     Call(String),
 }
 
 /// Looks which start of a login the broker refused among `calls`. `own` is the project of
 /// an app that shares its stack with others, once a way to sign in has shown it.
+///
+/// # Errors
+///
+/// If the app cannot be examined before its settings are put right; also if another way works,
+/// because this one's flow would look like one that the app lacks.
 pub(super) async fn look(
     testbed: &Testbed,
     calls: &[Call],
@@ -30,38 +34,42 @@ pub(super) async fn look(
     let Some(refused) = last_refused_start(calls, own) else {
         return Ok(Refusal::None);
     };
-    let exchange = testbed
-        .control
-        .exchange(&refused.request_id)
-        .await
-        .unwrap_or_default();
-    if is_of_other(named_in(&exchange, "client_id").as_deref(), own) {
+    let exchange = testbed.control.exchange(&refused.request_id).await;
+    let exchange = exchange.unwrap_or_default();
+    let client_id = named_in(&exchange, "client_id");
+    if is_of_other(client_id.as_deref(), own) {
         return Ok(Refusal::None);
     }
-    let rule = refused.rule.as_deref().unwrap_or_default();
-    let named = |member| named_in(&exchange, member);
-    Ok(match rule {
+    match refused.rule.as_deref().unwrap_or_default() {
         "redirect_uri.registered" => {
-            let callback = named("redirect_uri").unwrap_or_default();
-            return register(testbed, refused, &callback).await;
+            let callback = named_in(&exchange, "redirect_uri").unwrap_or_default();
+            register(testbed, refused, &callback).await?;
+            Ok(Refusal::Registered)
         }
         "client.recognised" | "authorize.client" => {
-            Refusal::Settings(wrong_client(testbed, named("client_id")).await?)
+            let id = client_id.unwrap_or_default();
+            project(testbed, &id).await?;
+            Err(format!(
+                "the app sends a wrong client_secret for the project {id}: take it from GET {}/api/projects",
+                testbed.control.url()
+            ))
         }
-        _ => Refusal::Call(sentence(rule, &exchange)),
-    })
+        rule => Ok(Refusal::Call(sentence(rule, &exchange))),
+    }
 }
 
 /// The last refusal of `calls`, as the end of a sentence about a login that does not end well.
 pub(super) async fn last(testbed: &Testbed, calls: &[Call]) -> String {
-    let mut refused = calls
-        .iter()
-        .rev()
-        .filter_map(|it| Some((it, it.rule.as_ref()?)));
-    let Some((call, rule)) = refused.next() else {
+    let refused = calls.iter().rev().find(|it| it.rule.is_some());
+    let Some(Call {
+        rule: Some(rule),
+        request_id,
+        ..
+    }) = refused
+    else {
         return String::new();
     };
-    let exchange = testbed.control.exchange(&call.request_id).await;
+    let exchange = testbed.control.exchange(request_id).await;
     let says = sentence(rule, &exchange.unwrap_or_default());
     format!(" (before that, {says})")
 }
@@ -95,36 +103,28 @@ fn is_of_other(project: Option<&str>, own: Option<&str>) -> bool {
 
 /// Registers the callback of an app that the examiner started; the project of another
 /// app is its owner's.
-async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<Refusal, String> {
+async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<(), String> {
     if callback.is_empty() {
-        return Ok(Refusal::Settings(
-            "the app names no callback in its first call".to_owned(),
-        ));
+        return Err("the app names no callback in its first call".to_owned());
     }
     if let Some(project) = &testbed.project {
-        testbed
-            .control
-            .allow_callback(&project.client_id, callback)
-            .await?;
-        return Ok(Refusal::Registered);
+        let registered = testbed.control.allow_callback(&project.client_id, callback);
+        return Ok(registered.await?);
     }
     let project = refused.project.as_deref().unwrap_or("its project");
-    Ok(Refusal::Settings(format!(
+    Err(format!(
         "the app's callback {callback} is not registered for {project}: start the stack with --callback {callback} and give the app the credentials that it prints"
-    )))
+    ))
 }
 
-/// The sentence for credentials that the broker does not know.
-async fn wrong_client(testbed: &Testbed, client_id: Option<String>) -> Result<String, String> {
-    let id = client_id.unwrap_or_default();
+/// The project of this id; if there is none, the sentence for it.
+pub(super) async fn project(testbed: &Testbed, id: &str) -> Result<Project, String> {
     let projects = testbed.control.projects().await?;
-    let is_known = projects.iter().any(|project| project.client_id == id);
-    let place = format!("GET {}/api/projects", testbed.control.url());
-    Ok(if is_known {
-        format!("the app sends a wrong client_secret for the project {id}: take it from {place}")
-    } else {
+    let project = projects.into_iter().find(|project| project.client_id == id);
+    project.ok_or_else(|| {
         format!(
-            "the broker has no project {id}: give the app the client_id and client_secret of one of {place}"
+            "the broker has no project {id}: give the app the client_id and client_secret of one of GET {}/api/projects",
+            testbed.control.url()
         )
     })
 }

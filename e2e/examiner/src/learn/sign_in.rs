@@ -1,8 +1,9 @@
 //! The controls that start a login.
 
+use super::has_word;
 use super::refusals::{self, Refusal};
 use crate::app::{App, Failed, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
+use crate::browser::{Arrival, Browser, Page, Visit, origin};
 use crate::calls::Call;
 use crate::calls::operation::SESSION;
 use crate::plan::Hints;
@@ -20,16 +21,10 @@ const LIKELY: [&str; 8] = [
     "google", "github", "sign", "log in", "login", "auth", "continue", "connect",
 ];
 
-/// A way with the project of the call that it made.
-pub(super) struct FoundWay {
-    pub(super) way: SignInWay,
-    pub(super) project: String,
-}
-
 /// The effects of the controls.
 #[derive(Default)]
 pub(super) struct Found {
-    pub(super) ways: Vec<FoundWay>,
+    pub(super) ways: Vec<SignInWay>,
     /// A sentence about each control that may start a login and cannot be followed.
     pub(super) untried: Vec<String>,
     /// The other controls, each with its answer.
@@ -45,16 +40,11 @@ pub(super) async fn find(testbed: &Testbed, hints: &Hints, start: &Page) -> Resu
         secrets: projects.map(|it| it.client_secret).collect(),
         found: Found::default(),
         pressed: Vec::new(),
-        settings: None,
     };
     if hints.sign_in.is_empty() {
         search.press_all(start, &[]).await?;
     } else {
         search.press_hinted(hints, start).await?;
-    }
-    // Also if another way works: its flow would look like one that the app lacks.
-    if let Some(settings) = search.settings {
-        return Err(settings);
     }
     if search.found.ways.is_empty() && search.found.untried.is_empty() {
         return Err(nothing_found(testbed, start, search.pressed.len()));
@@ -69,13 +59,11 @@ struct Search<'a> {
     found: Found,
     /// The controls that were pressed.
     pressed: Vec<Step>,
-    /// The sentence about settings of the app for which the broker refused a login.
-    settings: Option<String>,
 }
 
 /// The result of one press.
 enum Pressed {
-    Started(FoundWay),
+    Started(SignInWay),
     /// Another page of the app.
     Page(Page),
 }
@@ -85,7 +73,9 @@ impl Search<'_> {
     /// lead to.
     async fn press_all(&mut self, start: &Page, before: &[Step]) -> Result<(), String> {
         let mut further = Vec::new();
-        for control in likely_first(start.controls()) {
+        let mut controls = start.controls();
+        controls.sort_by_key(|control| !has_word(&control.describe(), &LIKELY));
+        for control in controls {
             let (target, step) = (control.target(), Step::to(&control));
             let is_external = !self.testbed.is_app(&target) && !self.testbed.is_broker(&target);
             if is_external || self.pressed.iter().any(|it| it.is_like(&step)) {
@@ -99,7 +89,7 @@ impl Search<'_> {
             self.pressed.push(step.clone());
             let steps = [before, &[step]].concat();
             match self.press(&steps, &control.describe()).await? {
-                Ok(Pressed::Started(found)) => self.add(found),
+                Ok(Pressed::Started(way)) => self.add(way),
                 Ok(Pressed::Page(page)) if before.is_empty() => further.push((steps, page)),
                 _ => {}
             }
@@ -121,14 +111,14 @@ impl Search<'_> {
             }
             let known = self.found.untried.len();
             match self.press(std::slice::from_ref(step), provider).await? {
-                Ok(Pressed::Started(found)) if found.way.provider != provider => {
-                    let other = found.way.provider;
+                Ok(Pressed::Started(way)) if way.provider != provider => {
+                    let other = way.provider;
                     return Err(format!(
                         "sign_in.{provider}: {control} starts a sign-in with {other}"
                     ));
                 }
-                Ok(Pressed::Started(found)) => self.add(found),
-                _ if self.settings.is_none() && self.found.untried.len() == known => {
+                Ok(Pressed::Started(way)) => self.add(way),
+                _ if self.found.untried.len() == known => {
                     return Err(format!(
                         "sign_in.{provider}: a press of {control} does not reach the broker"
                     ));
@@ -139,34 +129,31 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The project of an app that shares its stack, as far as its ways show it.
-    fn own_project(&self) -> Option<String> {
-        let found = self.found.ways.first().filter(|_| !self.testbed.owns_app());
-        found.map(|found| found.project.clone())
-    }
-
-    fn add(&mut self, found: FoundWay) {
-        let is_known = self.found.ways.iter().any(|known| {
-            known.way.flow == found.way.flow && known.way.provider == found.way.provider
-        });
-        if !is_known {
-            self.found.ways.push(found);
+    fn add(&mut self, way: SignInWay) {
+        let mut known = self.found.ways.iter();
+        if !known.any(|it| it.flow == way.flow && it.provider == way.provider) {
+            self.found.ways.push(way);
         }
     }
 
     /// Takes the steps in a fresh browser, and once more if a callback had to be
     /// registered. `words` are those of the control.
     async fn press(&mut self, steps: &[Step], words: &str) -> Result<Outcome<Pressed>, String> {
-        let own = self.own_project();
+        // The project of an app that shares its stack, as far as its ways show it.
+        let own = self.found.ways.first();
+        let own = own.filter(|_| !self.testbed.owns_app());
+        let own = own.map(|way| way.project.clone());
         let control = steps.last().map_or_else(String::new, Step::describe);
         let mut is_again = false;
         loop {
             let mark = self.testbed.mark().await?;
             let mut browser = self.testbed.browser("browser", &Transcript::start());
-            let pressed = self.press_in(&mut browser, steps, mark).await;
+            let mut pressed = self.press_in(&mut browser, steps).await;
             let calls = self.testbed.calls(mark).await?;
             self.look_for_leaks(&browser, &calls);
-            if matches!(pressed, Ok(Pressed::Started(_))) {
+            if let Ok(Pressed::Started(way)) = &mut pressed {
+                let project = calls.iter().rev().find_map(|call| call.project.clone());
+                way.project = project.unwrap_or_default();
                 return Ok(pressed);
             }
             match refusals::look(self.testbed, &calls, own.as_deref()).await? {
@@ -174,7 +161,6 @@ impl Search<'_> {
                     is_again = true;
                     continue;
                 }
-                Refusal::Settings(sentence) => drop(self.settings.replace(sentence)),
                 Refusal::Call(says) => self.found.untried.push(format!("{control}: {says}")),
                 Refusal::None | Refusal::Registered => self.note(&control, words, &pressed, &calls),
             }
@@ -216,26 +202,23 @@ impl Search<'_> {
         let logins = calls.iter().filter(|it| it.operation == SESSION);
         let logins = logins.filter_map(|it| it.login.clone()).collect();
         let key = search::find_key(&haystacks, &logins);
-        let mut add = |check, what: &str, place: Option<String>| {
-            let failure = place.map(|it| {
-                (
-                    format!("{what} is in {it}"),
-                    browser.transport.transcript.lines(),
-                )
-            });
-            self.found.failed.extend(failure.map(|it| (check, it)));
-        };
-        add("secret-not-in-browser", "the client secret", secret);
-        add("key-not-in-browser", "the session key of a login", key);
+        for (check, what, place) in [
+            ("secret-not-in-browser", "the client secret", secret),
+            ("key-not-in-browser", "the session key of a login", key),
+        ] {
+            let lines = || browser.transport.transcript.lines();
+            let failure = place.map(|it| (check, (format!("{what} is in {it}"), lines())));
+            self.found.failed.extend(failure);
+        }
     }
 
-    async fn press_in(&self, browser: &mut Browser, steps: &[Step], mark: u64) -> Outcome<Pressed> {
+    async fn press_in(&self, browser: &mut Browser, steps: &[Step]) -> Outcome<Pressed> {
         let mut page = browser.open(&self.testbed.start).await?;
         for step in steps {
             let visit = step.on_page(&page);
             let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
             match self.testbed.up_to_broker(browser, visit).await? {
-                Arrival::Stopped(visit) => return self.started(browser, steps, visit, mark).await,
+                Arrival::Stopped(visit) => return self.started(browser, steps, visit).await,
                 Arrival::Page(next) => page = next,
             }
         }
@@ -251,7 +234,6 @@ impl Search<'_> {
         browser: &mut Browser,
         steps: &[Step],
         visit: Visit,
-        mark: u64,
     ) -> Outcome<Pressed> {
         let flow = match visit.url.path() {
             "/authorize" => Flow::Legacy,
@@ -262,26 +244,14 @@ impl Search<'_> {
         let trial = Trial::new(self.testbed, &app, flow);
         let page = trial.to_provider(browser, visit).await?;
         let provider = self.testbed.provider_at(&page.url).unwrap_or("google");
-        let calls = self.testbed.calls(mark).await?;
-        let project = calls.iter().rev().find_map(|call| call.project.clone());
-        Ok(Pressed::Started(FoundWay {
-            way: SignInWay {
-                flow,
-                provider,
-                steps: steps.to_vec(),
-                callback: String::new(),
-            },
-            project: project.unwrap_or_default(),
+        Ok(Pressed::Started(SignInWay {
+            flow,
+            provider,
+            steps: steps.to_vec(),
+            callback: String::new(),
+            project: String::new(),
         }))
     }
-}
-
-fn likely_first(mut controls: Vec<Clickable>) -> Vec<Clickable> {
-    controls.sort_by_key(|control| {
-        let text = control.describe().to_lowercase();
-        !LIKELY.iter().any(|word| text.contains(word))
-    });
-    controls
 }
 
 /// The sentence for a page on which nothing starts a login.
@@ -289,27 +259,27 @@ fn nothing_found(testbed: &Testbed, start: &Page, presses: usize) -> String {
     let path = start.url.path();
     let has_password = start.forms().iter().any(|form| form.has_password);
     let has_script = start.body.contains("<script") || start.body.contains("onclick=");
+    let example = "like sign_in = { google = \"POST /login/google\" }";
     if has_password {
         format!(
             "{path} asks for a password of the app's own before anything can be pressed: give a page that a visitor sees without it"
         )
-    } else if presses == 0 && has_script {
-        format!(
-            "{path} has no link and no form that works without scripts: name the request that your script makes, like sign_in = {{ google = \"POST /login/google\" }} in examine.toml"
-        )
-    } else if presses == 0 {
-        format!(
-            "{path} has no link and no form to press: give the page on which a visitor chooses to sign in"
-        )
-    } else {
-        let script = if has_script {
-            ", or name the request of its script, like sign_in = { google = \"POST /login/google\" }"
-        } else {
-            ""
+    } else if presses > 0 {
+        let script = match has_script {
+            true => format!(", or name the request of its script, {example}"),
+            false => String::new(),
         };
         format!(
             "{presses} links and buttons were pressed from {path} on, and none reached the broker at {}: give the app that address as SIGNIN_BASE_URL, give another start page{script}",
             testbed.addresses.broker
+        )
+    } else if has_script {
+        format!(
+            "{path} has no link and no form that works without scripts: name the request that your script makes, {example} in examine.toml"
+        )
+    } else {
+        format!(
+            "{path} has no link and no form to press: give the page on which a visitor chooses to sign in"
         )
     }
 }

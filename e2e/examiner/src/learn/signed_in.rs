@@ -1,13 +1,15 @@
 //! The findings of a first sign-in: the callbacks, the page that shows who is signed
 //! in, the session's cookies, and the way to sign out.
 
+use std::collections::BTreeSet;
+
 use agent::url::path_and_query;
 use url::Url;
 
-use crate::app::{App, Step};
+use super::{Learning, has_word};
+use crate::app::Step;
 use crate::browser::{Clickable, Cookie, Page, SameSite};
 use crate::plan::Hints;
-use crate::testbed::Testbed;
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop};
@@ -31,81 +33,161 @@ fn cannot_learn(stop: Stop) -> String {
     )
 }
 
-/// Signs in by each way once, to learn the callback.
-pub(super) async fn complete_callbacks(testbed: &Testbed, app: &mut App) -> Result<(), String> {
-    let mut ways = app.ways.clone();
-    for way in &mut ways {
-        let trial = Trial::new(testbed, app, way.flow);
-        let mut nora = trial.user("browser", "Nora");
-        let arrived = async {
-            let visit = trial.begin_by(&mut nora.browser, way).await?;
-            let page = trial.to_provider(&mut nora.browser, visit).await?;
-            nora.choose(&page).await
-        };
-        let callback = arrived.await.map_err(cannot_learn)?;
-        way.callback = callback.url.path().to_owned();
+impl Learning<'_> {
+    /// A trial by the first way to sign in.
+    fn trial(&self) -> Trial<'_> {
+        Trial::new(self.testbed, &self.app, self.app.ways[0].flow)
     }
-    app.ways = ways;
-    Ok(())
-}
 
-/// Finds a page that shows who is signed in, and the session's cookies.
-pub(super) async fn find_person(
-    testbed: &Testbed,
-    hints: &Hints,
-    app: &mut App,
-) -> Result<(), String> {
-    let trial = Trial::new(testbed, app, app.ways[0].flow);
-    let mut nora = trial.user("browser", "Nora");
-    let landing = nora.try_sign_in().await.map_err(cannot_learn)?;
-    let whoami = match &hints.whoami {
-        Some(path) => {
-            let url = testbed.at(path)?;
-            let page = nora.open(&url).await.map_err(cannot_learn)?;
-            shows(&nora, &page).then(|| path.clone())
+    /// Signs in by each way once, to learn the callback.
+    pub(super) async fn find_callbacks(&mut self) -> Result<(), String> {
+        let mut ways = self.app.ways.clone();
+        for way in &mut ways {
+            let trial = Trial::new(self.testbed, &self.app, way.flow);
+            let mut nora = trial.user("browser", "Nora");
+            let arrived = async {
+                let visit = trial.begin_by(&mut nora.browser, way).await?;
+                let page = trial.to_provider(&mut nora.browser, visit).await?;
+                nora.choose(&page).await
+            };
+            let callback = arrived.await.map_err(cannot_learn)?;
+            way.callback = callback.url.path().to_owned();
         }
-        None => shown_on(&mut nora, &landing).await,
-    };
-    let whoami = whoami.ok_or_else(|| not_shown(hints, &landing))?;
-    let cookies = session_cookies(&nora, &whoami).await;
-    let cookies = cookies.map_err(cannot_learn)?;
-    app.whoami = whoami;
-    app.session_cookies = cookies;
-    Ok(())
+        let callbacks: BTreeSet<_> = ways.iter().map(|way| way.callback.as_str()).collect();
+        let callbacks = Vec::from_iter(callbacks).join(" and ");
+        self.found("callback", format!("the browser comes back to {callbacks}"));
+        self.app.ways = ways;
+        Ok(())
+    }
+
+    /// Looks for a page that shows who is signed in, and for the session's cookies.
+    pub(super) async fn look_for_person(&mut self) -> Result<(), String> {
+        let trial = self.trial();
+        let mut nora = trial.user("browser", "Nora");
+        let landing = nora.try_sign_in().await.map_err(cannot_learn)?;
+        let whoami = match &self.hints.whoami {
+            Some(path) => {
+                let page = nora.open(&self.testbed.at(path)?).await;
+                let is_shown = shows(&nora, &page.map_err(cannot_learn)?);
+                is_shown.then(|| path.clone())
+            }
+            None => shown_on(&mut nora, &landing).await,
+        };
+        let whoami = whoami.ok_or_else(|| not_shown(self.hints, &landing))?;
+        let cookies = session_cookies(&nora, &whoami).await;
+        self.app.session_cookies = cookies.map_err(cannot_learn)?;
+        self.app.whoami = whoami;
+        Ok(())
+    }
+
+    /// Whether a cookie that the app sets at the start of a login is SameSite=Strict.
+    pub(super) async fn gets_strict_cookie(&self) -> bool {
+        let trial = self.trial();
+        let mut browser = trial.browser("browser");
+        let begun = trial.begin(&mut browser).await;
+        let cookies = browser.jar.of(&self.testbed.start);
+        let mut policies = cookies.iter().map(|cookie| cookie.same_site);
+        begun.is_ok() && policies.any(|policy| policy == Some(SameSite::Strict))
+    }
+
+    /// The first cookie of the app that browsers drop, with its attributes.
+    pub(super) async fn dropped_cookie(&self) -> Option<String> {
+        let trial = Trial::new(self.testbed, &self.app, self.app.ways.first()?.flow);
+        let mut nora = trial.user("browser", "Nora");
+        let _ = nora.try_sign_in().await;
+        let pages = nora.browser.seen.iter();
+        let mut pages = pages.filter(|page| self.testbed.is_app(&page.url));
+        pages.find_map(|page| {
+            let lines = page.headers.get_all("set-cookie").iter();
+            let mut lines = lines.filter_map(|line| line.to_str().ok());
+            let dropped = lines.find(|line| Cookie::parse(line, &page.url).is_none())?;
+            let (pair, attributes) = dropped.split_once(';').unwrap_or((dropped, ""));
+            let (name, _) = pair.split_once('=')?;
+            Some(format!("{name} ({})", attributes.trim()))
+        })
+    }
+
+    /// Finds the step after which the app no longer shows the person.
+    pub(super) async fn find_sign_out(&mut self, start: &Page) -> Result<(), String> {
+        let pages = self.pages_of_user().await?;
+        if let Some(step) = &self.hints.sign_out {
+            let page = pages.iter().find(|page| step.on_page(page).is_some());
+            let page = page.ok_or_else(|| {
+                format!("sign_out: {} finds nothing on the pages of a signed-in person: give a selector of a link, a button or a form there", step.describe())
+            })?;
+            self.app.sign_out_page = path_and_query(&page.url);
+            self.app.sign_out = Some(step.clone());
+        } else {
+            self.try_to_sign_out(start, &pages)
+                .await
+                .map_err(cannot_learn)?;
+        }
+        let says = match &self.app.sign_out {
+            Some(step) => format!("{} signs out", step.describe()),
+            None => {
+                "no way to sign out was found; if there is one, name it with sign_out".to_owned()
+            }
+        };
+        self.found("sign_out", says);
+        Ok(())
+    }
+
+    /// The pages that a user sees after a sign-in.
+    async fn pages_of_user(&self) -> Result<[Page; 3], String> {
+        let trial = self.trial();
+        let mut otto = trial.user("browser", "Otto");
+        let opened = async {
+            let landing = otto.sign_in().await?;
+            let whoami = otto.whoami().await?;
+            let home = otto.open(&self.testbed.start).await?;
+            Ok([whoami, home, landing])
+        };
+        opened.await.map_err(cannot_learn)
+    }
+
+    /// Takes the steps on these pages that may sign out, each as a user of its own, up to the one
+    /// that does.
+    async fn try_to_sign_out(&mut self, start: &Page, pages: &[Page]) -> Outcome {
+        for (step, page) in self.candidates(start, pages) {
+            self.app.sign_out = Some(step);
+            self.app.sign_out_page = page;
+            let trial = self.trial();
+            let mut otto = trial.user("browser", "Otto");
+            otto.sign_in().await?;
+            if otto.sign_out().await.is_ok() && !otto.is_signed_in().await? {
+                return Ok(());
+            }
+        }
+        self.app.sign_out = None;
+        Ok(())
+    }
+
+    /// The steps that only a signed-in user has, or that say that they sign out, each with its
+    /// page; likely ones first.
+    fn candidates(&self, start: &Page, pages: &[Page]) -> Vec<(Step, String)> {
+        let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
+        let mut found: Vec<(Step, String, bool)> = Vec::new();
+        for page in pages {
+            for control in page.controls() {
+                let step = Step::to(&control);
+                let words = control.describe();
+                let is_likely = has_word(&words, &SIGN_OUT);
+                let is_new = (is_likely || !signed_out.iter().any(|it| it.is_like(&step)))
+                    && !found.iter().any(|(its, _, _)| its.is_like(&step));
+                let is_app = self.testbed.is_app(&control.target());
+                if is_new && is_app && !has_word(&words, &DESTRUCTIVE) {
+                    found.push((step, path_and_query(&page.url), is_likely));
+                }
+            }
+        }
+        found.sort_by_key(|(_, _, is_likely)| !is_likely);
+        let likely_first = found.into_iter().map(|(step, page, _)| (step, page));
+        likely_first.take(MAX_PRESSES).collect()
+    }
 }
 
 fn shows(user: &User<'_>, page: &Page) -> bool {
     page.status == 200 && user.person.is_shown_in(&page.body)
-}
-
-/// Whether a cookie that the app sets at the start of a login is SameSite=Strict.
-pub(super) async fn gets_strict_cookie(testbed: &Testbed, app: &App) -> bool {
-    let trial = Trial::new(testbed, app, app.ways[0].flow);
-    let mut browser = trial.browser("browser");
-    let begun = trial.begin(&mut browser).await;
-    let cookies = browser.jar.of(&testbed.start);
-    let mut policies = cookies.iter().map(|cookie| cookie.same_site);
-    begun.is_ok() && policies.any(|policy| policy == Some(SameSite::Strict))
-}
-
-/// The first cookie of the app that browsers drop, with its attributes.
-pub(super) async fn dropped_cookie(testbed: &Testbed, app: &App) -> Option<String> {
-    let trial = Trial::new(testbed, app, app.ways.first()?.flow);
-    let mut nora = trial.user("browser", "Nora");
-    let _ = nora.try_sign_in().await;
-    let pages = nora.browser.seen.iter();
-    pages
-        .filter(|page| testbed.is_app(&page.url))
-        .find_map(|page| {
-            let lines = page.headers.get_all("set-cookie").iter();
-            let mut lines = lines.filter_map(|line| line.to_str().ok());
-            let dropped = lines.find(|line| Cookie::parse(line, &page.url).is_none())?;
-            let (name, rest) = dropped.split_once('=')?;
-            let attributes = rest
-                .split_once(';')
-                .map_or("", |(_, attributes)| attributes.trim());
-            Some(format!("{name} ({attributes})"))
-        })
 }
 
 /// The path of a page that shows the user: the start page, the one after sign-in, or one that
@@ -173,89 +255,4 @@ async fn session_cookies(user: &User<'_>, whoami: &str) -> Outcome<Vec<String>> 
         }
     }
     Ok(names)
-}
-
-/// Finds the step after which the app no longer shows the person.
-pub(super) async fn find_sign_out(
-    testbed: &Testbed,
-    hints: &Hints,
-    start: &Page,
-    app: &mut App,
-) -> Result<(), String> {
-    if let Some(step) = &hints.sign_out {
-        app.sign_out_page = page_with(testbed, app, step).await?;
-        app.sign_out = Some(step.clone());
-        return Ok(());
-    }
-    for (step, page) in candidates(testbed, app, start).await? {
-        app.sign_out = Some(step);
-        app.sign_out_page = page;
-        if signs_out(testbed, app).await.map_err(cannot_learn)? {
-            return Ok(());
-        }
-    }
-    app.sign_out = None;
-    Ok(())
-}
-
-/// The steps that only a signed-in user has, or that say that they sign out, each with its
-/// page; likely ones first.
-async fn candidates(
-    testbed: &Testbed,
-    app: &App,
-    start: &Page,
-) -> Result<Vec<(Step, String)>, String> {
-    let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
-    let mut found: Vec<(Step, String, bool)> = Vec::new();
-    for page in pages_of_user(testbed, app).await? {
-        for control in page.controls() {
-            let step = Step::to(&control);
-            let words = control.describe();
-            let is_likely = has_word(&words, &SIGN_OUT);
-            let is_new = (is_likely || !signed_out.iter().any(|it| it.is_like(&step)))
-                && !found.iter().any(|(its, _, _)| its.is_like(&step));
-            if is_new && testbed.is_app(&control.target()) && !has_word(&words, &DESTRUCTIVE) {
-                found.push((step, path_and_query(&page.url), is_likely));
-            }
-        }
-    }
-    found.sort_by_key(|(_, _, is_likely)| !is_likely);
-    let likely_first = found.into_iter().map(|(step, page, _)| (step, page));
-    Ok(likely_first.take(MAX_PRESSES).collect())
-}
-
-/// Whether the app's step, which is tried on a user of its own, signs out.
-async fn signs_out(testbed: &Testbed, app: &App) -> Outcome<bool> {
-    let trial = Trial::new(testbed, app, app.ways[0].flow);
-    let mut otto = trial.user("browser", "Otto");
-    otto.sign_in().await?;
-    Ok(otto.sign_out().await.is_ok() && !otto.is_signed_in().await?)
-}
-
-/// The pages that a user sees after a sign-in.
-async fn pages_of_user(testbed: &Testbed, app: &App) -> Result<[Page; 3], String> {
-    let trial = Trial::new(testbed, app, app.ways[0].flow);
-    let mut otto = trial.user("browser", "Otto");
-    let opened = async {
-        let landing = otto.sign_in().await?;
-        let whoami = otto.whoami().await?;
-        let home = otto.open(&testbed.start).await?;
-        Ok([whoami, home, landing])
-    };
-    opened.await.map_err(cannot_learn)
-}
-
-/// Whether the text of a control, or an address, has one of these words.
-fn has_word(text: &str, words: &[&str]) -> bool {
-    let text = text.to_lowercase();
-    words.iter().any(|word| text.contains(word))
-}
-
-/// The page on which a signed-in person finds the step.
-async fn page_with(testbed: &Testbed, app: &App, step: &Step) -> Result<String, String> {
-    let mut pages = pages_of_user(testbed, app).await?.into_iter();
-    let page = pages.find(|page| step.on_page(page).is_some());
-    page.map(|page| path_and_query(&page.url)).ok_or_else(|| {
-        format!("sign_out: {} finds nothing on the pages of a signed-in person: give a selector of a link, a button or a form there", step.describe())
-    })
 }
