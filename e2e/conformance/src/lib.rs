@@ -76,9 +76,9 @@ pub async fn run_some(
 ) -> Result<ConformanceReport, NotTestable> {
     let mut run = Run::new(plan, requirements, progress)?;
     scenario::check_broker(&mut run).await?;
-    scenario::open_races(&mut run).await?;
+    let has_races = run.open_races().await?;
     scenario::play_all(&mut run).await;
-    if run.races.is_some() {
+    if has_races {
         scenario::play_races(&mut run).await;
     }
     Ok(run.into_report())

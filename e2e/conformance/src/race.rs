@@ -1,10 +1,11 @@
 //! The connections of the races, the answers to one, and what was found in each.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use agent::http::Response;
-use agent::race::{Connections, Endpoint, Racer};
-use reqwest::RequestBuilder;
+use agent::race::{Connections, Endpoint};
+use reqwest::{Request, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::http::{RESPONSE_TIMEOUT, RawRequest, masked_response};
@@ -31,7 +32,7 @@ pub struct RacePlan {
 }
 
 /// The findings of one race.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RaceRecord {
     /// The value that was raced for.
     pub name: &'static str,
@@ -45,7 +46,9 @@ pub struct RaceRecord {
 
 /// The state of the races.
 pub(crate) struct Races {
-    connections: Connections,
+    pub(crate) connections: Connections,
+    /// The rounds of the plan.
+    rounds: usize,
     pub(crate) records: Vec<RaceRecord>,
     /// The seconds for which a busy broker was waited for.
     pub(crate) waited_seconds: u64,
@@ -53,8 +56,8 @@ pub(crate) struct Races {
 
 /// The answer to one request of a race.
 pub(crate) struct Answer {
-    at: SocketAddr,
-    sent: String,
+    pub(crate) at: SocketAddr,
+    pub(crate) sent: String,
     /// None if there was none. Two if another request followed.
     pub(crate) responses: Vec<Response>,
 }
@@ -103,28 +106,27 @@ impl Races {
         let warm_up = built(warm_up).map_err(|stop| NotTestable(stop.into_reason()))?;
         Ok(Self {
             connections: Connections::new(endpoints, warm_up, RESPONSE_TIMEOUT),
+            rounds: plan.rounds,
             records: Vec::new(),
             waited_seconds: 0,
         })
     }
 
-    /// The number of the broker's addresses.
-    pub(crate) fn addresses(&self) -> usize {
-        self.connections.endpoints.len()
+    /// The number of rounds that are `1 / share` of the plan's.
+    pub(crate) fn rounds(&self, share: usize) -> usize {
+        self.rounds.div_ceil(share)
     }
 
     /// Notes the end of a round in which so many were accepted.
     pub(crate) fn note(&mut self, name: &'static str, accepted: usize, is_lost: bool) {
         let known = self.records.iter().position(|it| it.name == name);
-        let at = known.unwrap_or_else(|| {
+        let at = known.unwrap_or(self.records.len());
+        if known.is_none() {
             self.records.push(RaceRecord {
                 name,
-                rounds: 0,
-                most_accepted: 0,
-                is_lost: false,
+                ..RaceRecord::default()
             });
-            self.records.len() - 1
-        });
+        }
         let record = &mut self.records[at];
         record.rounds += 1;
         record.most_accepted = record.most_accepted.max(accepted);
@@ -135,33 +137,10 @@ impl Races {
     pub(crate) fn is_lost(&self, name: &str) -> bool {
         self.records.iter().any(|it| it.name == name && it.is_lost)
     }
-
-    /// Sends requests at once, each with its text for a report, and perhaps another request
-    /// that follows.
-    pub(crate) async fn send_at_once(
-        &mut self,
-        racers: Vec<(String, RequestBuilder, Option<RequestBuilder>)>,
-    ) -> Result<Vec<Answer>, Stop> {
-        let (mut texts, mut all) = (Vec::new(), Vec::new());
-        for (text, request, then) in racers {
-            texts.push(text);
-            all.push(Racer {
-                request: built(request)?,
-                then: then.map(built).transpose()?,
-            });
-        }
-        let answers = self.connections.send_at_once(&all).await;
-        let answers = texts.into_iter().zip(answers);
-        let answers = answers.map(|(sent, (at, responses))| Answer {
-            at,
-            sent,
-            responses: responses.unwrap_or_default(),
-        });
-        Ok(answers.collect())
-    }
 }
 
-fn built(request: RequestBuilder) -> Result<reqwest::Request, Stop> {
+/// A request as it is sent.
+pub(crate) fn built(request: RequestBuilder) -> Result<Request, Stop> {
     let request = request.build();
     request.map_err(|error| Stop::Harness(error.without_url().to_string()))
 }
@@ -191,41 +170,39 @@ pub(crate) fn accepted<T>(
     answers: &[Answer],
     brought: impl Fn(&Response) -> Option<T>,
 ) -> Vec<(&Answer, T)> {
-    let with_it = |it: &'_ Answer| it.response().and_then(&brought);
-    let brought = answers.iter().map(|it| (it, with_it(it)));
-    let accepted = brought.filter_map(|(answer, it)| Some((answer, it?)));
+    let accepted = answers.iter();
+    let accepted = accepted.filter_map(|it| Some((it, brought(it.response()?)?)));
     accepted.collect()
 }
 
 /// The evidence of a race: the first of these answers, how many there are, and where.
 pub(crate) fn evidence(answers: &[Answer], shown: &[&Answer], what: &str) -> Evidence {
-    let names = |of: &mut dyn Iterator<Item = &Answer>| {
-        let mut names: Vec<_> = of.map(|it| it.at.to_string()).collect();
-        names.sort();
-        names.dedup();
-        names.join(" and ")
-    };
     let first = shown.first().copied().or(answers.first());
     let sent = first.map_or("", |it| &it.sent);
-    let everywhere = names(&mut answers.iter());
     let mut received = match first.and_then(Answer::response) {
         Some(response) => masked_response(response),
         None => "no response".to_owned(),
     };
-    let undecided = answers.iter().filter(|it| it.is_undecided());
     received += &format!("; {} {what}", shown.len());
     if !shown.is_empty() {
-        received += &format!(", by {}", names(&mut shown.iter().copied()));
+        received += &format!(", by {}", addresses(shown.iter().copied()));
     }
-    match undecided.count() {
+    match answers.iter().filter(|it| it.is_undecided()).count() {
         0 => {}
         more => received += &format!("; {more} without an answer, or with an error of the server"),
     }
-    let count = answers.len().min(RACERS);
+    let (count, everywhere) = (answers.len().min(RACERS), addresses(answers));
     Evidence {
         sent: format!("{sent}, {count} at once, at {everywhere}"),
         received,
     }
+}
+
+/// The addresses from which these answers came.
+fn addresses<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> String {
+    let addresses = answers.into_iter().map(|it| it.at.to_string());
+    let addresses: BTreeSet<_> = addresses.collect();
+    Vec::from_iter(addresses).join(" and ")
 }
 
 /// Stops a round of which a busy broker has left more than half without an answer.

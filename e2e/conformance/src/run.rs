@@ -81,8 +81,7 @@ pub(crate) struct Run<'a> {
     requirements: &'a [Requirement],
     /// The error after which the browser is not used any more.
     browser_error: Option<String>,
-    /// The races, once their connections are open.
-    pub(crate) races: Option<Races>,
+    races: Option<Races>,
     /// The secrets that are masked in every report.
     pub(crate) mask: Mask,
     results: Results,
@@ -112,6 +111,19 @@ impl<'a> Run<'a> {
             results: Results::default(),
             progress,
         })
+    }
+
+    /// Opens the connections of the races, if there are any. Returns whether there are.
+    pub(crate) async fn open_races(&mut self) -> Result<bool, NotTestable> {
+        if let Some(plan) = &self.plan.races {
+            self.races = Some(Races::open(self, plan).await?);
+        }
+        Ok(self.races.is_some())
+    }
+
+    /// The races, whose scenarios are played once their connections are open.
+    pub(crate) fn races(&mut self) -> &mut Races {
+        self.races.as_mut().expect("the connections are open")
     }
 
     /// Reports the step that begins.

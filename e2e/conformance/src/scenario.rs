@@ -16,7 +16,6 @@ use super::requirement::Requirement;
 use super::run::Run;
 
 pub(crate) use providers::check_broker;
-pub(crate) use races::open as open_races;
 
 /// Declares a table: the progress line of a scenario, its function, and the requirements
 /// that it covers.

@@ -1,6 +1,7 @@
 //! The clean callback flow, `POST /v1/login/session` and `POST /v1/login/result`: the two
 //! calls with the checks of their responses, and the scenarios of both.
 
+use super::sign_in::UndeliveredCallback;
 use super::{malformed, profile, sign_in};
 use crate::browser::{BrowserDriver, NavigationEnd};
 use crate::expect::{self, Check, ensure};
@@ -261,6 +262,15 @@ pub(super) async fn decline(run: &mut Run<'_>) -> Result<(), Stop> {
 /// Sends the browser of this login through the provider, as the default user.
 pub(super) async fn navigate(run: &mut Run<'_>, login: &Login) -> Result<NavigationEnd, Stop> {
     sign_in::sign_in(run, &login.authorization_url, login.provider).await
+}
+
+/// The same by the runner's own HTTP client, up to the upstream callback.
+pub(super) async fn up_to_callback(
+    run: &mut Run<'_>,
+    login: &Login,
+) -> Result<UndeliveredCallback, Stop> {
+    let user = QueuedUser::default_at(login.provider);
+    sign_in::up_to_callback(run, &login.authorization_url, login.provider, user).await
 }
 
 fn check_callback(run: &mut Run<'_>, requirement: R, end: &NavigationEnd) {

@@ -66,9 +66,8 @@ async fn open_after_head(run: &mut Run<'_>) -> Result<(), Stop> {
         sent: format!("HEAD {}, then a browser", mask::url(url)),
         received: masked_response(&page),
     };
-    let user = QueuedUser::default_at(login.provider);
     // The login before this one came as far, without HEAD.
-    let opened = match sign_in::up_to_callback(run, url, login.provider, user).await {
+    let opened = match clean::up_to_callback(run, &login).await {
         Ok(_) => Ok(()),
         Err(Stop::Blocked(_)) => {
             Err("this kit's login is opened by a browser after HEAD".to_owned())
@@ -107,9 +106,7 @@ pub(super) async fn late(run: &mut Run<'_>, mut callback: UndeliveredCallback) -
 
 async fn start_clean(run: &mut Run<'_>) -> Result<(Login, UndeliveredCallback), Stop> {
     let login = clean::start(run, run.providers[0]).await?;
-    let user = QueuedUser::default_at(login.provider);
-    let url = &login.authorization_url;
-    let callback = sign_in::up_to_callback(run, url, login.provider, user).await?;
+    let callback = clean::up_to_callback(run, &login).await?;
     Ok((login, callback))
 }
 

@@ -9,16 +9,17 @@ use std::time::Duration;
 use agent::backend::Call;
 use agent::browser::{Arrival, Browser, Page, Visit};
 use agent::http::Response;
+use agent::race::Racer;
 use agent::time::pause;
 
 use super::clean as clean_flow;
 use crate::expect::ensure;
 use crate::http::{Http, RawRequest};
 use crate::mask;
-use crate::race::{Answer, RACERS, Races, accepted, check_not_busy, evidence};
+use crate::race::{Answer, RACERS, accepted, built, check_not_busy, evidence};
 use crate::requirement::Requirement as R;
 use crate::run::{Expiry, Run};
-use crate::verdict::{NotTestable, Stop};
+use crate::verdict::Stop;
 
 /// The time for which a run waits for a busy broker, and the tries of one round.
 const PATIENCE_SECONDS: u64 = 300;
@@ -26,14 +27,6 @@ const MAX_TRIES: u64 = 8;
 
 /// The time after which limits of requests a minute have refilled.
 const REFILL_SECONDS: u64 = 60;
-
-/// Opens the connections of the races.
-pub(crate) async fn open(run: &mut Run<'_>) -> Result<(), NotTestable> {
-    if let Some(plan) = &run.plan.races {
-        run.races = Some(Races::open(run, plan).await?);
-    }
-    Ok(())
-}
 
 /// Asks each address about a login that was started at one of them.
 pub(super) async fn ask_every_address(run: &mut Run<'_>) -> Result<(), Stop> {
@@ -61,9 +54,9 @@ async fn rounds(
     share: usize,
     mut play: impl AsyncFnMut(&mut Run<'_>, usize) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let count = planned(run, share);
+    let count = run.races().rounds(share);
     let (mut round, mut tries) = (0, 0);
-    while round < count && !names.iter().all(|name| is_lost(run, name)) {
+    while round < count && !names.iter().all(|name| run.races().is_lost(name)) {
         if round > 0 && round.is_multiple_of(count.div_ceil(4)) {
             run.report_progress(&format!("Racing for {title}: {round} of {count} rounds"));
         }
@@ -86,25 +79,12 @@ async fn rounds(
     Ok(())
 }
 
-/// The number of rounds that are `1 / share` of the plan's.
-fn planned(run: &Run<'_>, share: usize) -> usize {
-    let plan = run.plan.races.as_ref();
-    plan.map_or(0, |it| it.rounds.div_ceil(share))
-}
-
-/// Whether a race has shown that the broker is wrong.
-fn is_lost(run: &Run<'_>, name: &str) -> bool {
-    run.races.as_ref().is_some_and(|races| races.is_lost(name))
-}
-
 /// Gives the broker time; or moves its clock on, by which this kit's broker counts requests.
 async fn wait_for_busy(run: &mut Run<'_>, status: u16, seconds: u64) -> Result<(), Stop> {
     let seconds = seconds.min(REFILL_SECONDS);
-    if let Some(races) = &mut run.races {
-        races.waited_seconds += seconds;
-        if races.waited_seconds > PATIENCE_SECONDS {
-            return Err(Stop::Harness(Stop::Busy(status, None).into_reason()));
-        }
+    run.races().waited_seconds += seconds;
+    if run.races().waited_seconds > PATIENCE_SECONDS {
+        return Err(Stop::Harness(Stop::Busy(status, None).into_reason()));
     }
     match &run.plan.control {
         Some(control) if status == 429 && run.plan.expiry == Expiry::ByControl => {
@@ -132,7 +112,7 @@ fn all_of(call: &Call) -> Vec<Entry<'_>> {
 
 /// Sends a call to each address at once.
 async fn everywhere(run: &mut Run<'_>, call: &Call) -> Result<Vec<Answer>, Stop> {
-    let addresses = run.races.as_ref().map_or(0, Races::addresses);
+    let addresses = run.races().connections.endpoints.len();
     let entries = (0..addresses).map(|_| Entry::Call(call)).collect();
     send_at_once(run, entries).await
 }
@@ -141,31 +121,39 @@ async fn send_at_once(run: &mut Run<'_>, entries: Vec<Entry<'_>>) -> Result<Vec<
     let (http, base_url) = (&run.http, run.plan.base_url.as_str());
     let build = |call: &Call| {
         let request = RawRequest::from(call.clone());
-        let built = http.build(base_url, &request).map_err(Stop::Harness)?;
-        Ok::<_, Stop>((request.masked(), built))
+        let sent = http.build(base_url, &request).map_err(Stop::Harness)?;
+        Ok::<_, Stop>((request.masked(), built(sent)?))
     };
-    let mut racers = Vec::new();
+    let (mut texts, mut racers) = (Vec::new(), Vec::new());
     for entry in entries {
-        let ((text, request), then) = match entry {
-            Entry::Call(call) => (build(call)?, None),
+        let (text, request, then) = match entry {
+            Entry::Call(call) => {
+                let (text, request) = build(call)?;
+                (text, request, None)
+            }
             Entry::CallThen(call, then) => {
                 let ((text, request), (then_text, then)) = (build(call)?, build(then)?);
-                ((format!("{text}, then {then_text}"), request), Some(then))
+                (format!("{text}, then {then_text}"), request, Some(then))
             }
             Entry::Visit(visit, browser) => {
                 let address = visit.address();
                 let client = http.client_for(address).map_err(Stop::Harness)?;
                 let request = visit.request(client, address, visit.headers(&browser.jar));
                 let text = format!("a browser, to {}", mask::url(address));
-                ((text, request), None)
+                (text, built(request)?, None)
             }
         };
-        racers.push((text, request, then));
+        texts.push(text);
+        racers.push(Racer { request, then });
     }
-    match &mut run.races {
-        Some(races) => races.send_at_once(racers).await,
-        None => Ok(Vec::new()),
-    }
+    let answers = run.races().connections.send_at_once(&racers).await;
+    let answers = texts.into_iter().zip(answers);
+    let answers = answers.map(|(sent, (at, responses))| Answer {
+        at,
+        sent,
+        responses: responses.unwrap_or_default(),
+    });
+    Ok(answers.collect())
 }
 
 /// Records that at most one answer brought what was asked for, and returns all that was
@@ -194,9 +182,7 @@ fn record_once(
     if !is_lost {
         check_not_busy(answers)?;
     }
-    if let Some(races) = &mut run.races {
-        races.note(name, accepted.len(), is_lost);
-    }
+    run.races().note(name, accepted.len(), is_lost);
     let evidence = evidence(answers, accepted, what);
     let once = ensure(!is_lost, "expected at most one of them to be accepted");
     run.check_by(requirement, evidence, once);

@@ -7,8 +7,7 @@ use agent::http::Response;
 use serde_json::json;
 
 use super::{
-    Entry, all_of, check_arrived, check_once, everywhere, is_lost, page, record_once, rounds,
-    send_at_once,
+    Entry, all_of, check_arrived, check_once, everywhere, page, record_once, rounds, send_at_once,
 };
 use crate::expect::ensure;
 use crate::http::Http;
@@ -39,7 +38,7 @@ async fn play_round(run: &mut Run<'_>, round: usize) -> Result<(), Stop> {
     if callbacks.is_empty() {
         // The browsers may have hindered one another.
         login = clean::start(run, login.provider).await?;
-        callbacks.push(up_to_callback(run, &login).await?);
+        callbacks.push(clean::up_to_callback(run, &login).await?);
     }
     let read = run.plan.project.backend.result(&login.key);
     if round.is_multiple_of(2) {
@@ -63,7 +62,7 @@ async fn play_round(run: &mut Run<'_>, round: usize) -> Result<(), Stop> {
 /// Starts a login by many calls with one key; none if several have started one.
 async fn start(run: &mut Run<'_>) -> Result<Option<Login>, Stop> {
     let provider = run.providers[0];
-    if is_lost(run, SESSION) {
+    if run.races().is_lost(SESSION) {
         return clean::start(run, provider).await.map(Some);
     }
     let key = run.new_secret("session_key");
@@ -89,8 +88,8 @@ async fn start(run: &mut Run<'_>) -> Result<Option<Login>, Stop> {
 /// Opens the authorization URL in many browsers, and signs in by two that were redirected to
 /// the provider.
 async fn open(run: &mut Run<'_>, login: &Login) -> Result<Vec<UndeliveredCallback>, Stop> {
-    if is_lost(run, VISIT) {
-        return Ok(vec![up_to_callback(run, login).await?]);
+    if run.races().is_lost(VISIT) {
+        return Ok(vec![clean::up_to_callback(run, login).await?]);
     }
     sign_in::check_can_stop(run)?;
     let navigation = run.plan.navigation(&login.authorization_url);
@@ -133,11 +132,6 @@ async fn go_on(
         Err(Stop::Blocked(_)) => Ok(None),
         Err(stop) => Err(stop),
     }
-}
-
-async fn up_to_callback(run: &mut Run<'_>, login: &Login) -> Result<UndeliveredCallback, Stop> {
-    let (url, provider) = (&login.authorization_url, login.provider);
-    sign_in::up_to_callback(run, url, provider, QueuedUser::default_at(provider)).await
 }
 
 /// Reads the result while the browsers come back.

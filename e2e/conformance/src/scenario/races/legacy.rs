@@ -5,10 +5,7 @@ use agent::backend::Call;
 use agent::browser::Arrival;
 use agent::http::Response;
 
-use super::{
-    Entry, all_of, check_arrived, everywhere, is_lost, page, planned, record_once, rounds,
-    send_at_once,
-};
+use super::{Entry, all_of, check_arrived, everywhere, page, record_once, rounds, send_at_once};
 use crate::expect::ensure;
 use crate::http::RawRequest;
 use crate::race::{Answer, RACERS, accepted, check_not_busy, evidence};
@@ -30,11 +27,10 @@ const CALLBACK_SHARE: usize = 20;
 /// Races for codes, the first of them from many deliveries of the provider's answer.
 pub(in crate::scenario) async fn codes(run: &mut Run<'_>) -> Result<(), Stop> {
     rounds(run, ("codes", &[CODE]), 1, async |run, round| {
-        let is_raced = round < planned(run, CALLBACK_SHARE) && !is_lost(run, CALLBACK);
-        let redeem = if is_raced {
-            race_for_callback(run).await?
-        } else {
-            Some(obtain_code(run).await?)
+        let races = run.races();
+        let redeem = match round < races.rounds(CALLBACK_SHARE) && !races.is_lost(CALLBACK) {
+            true => race_for_callback(run).await?,
+            false => Some(obtain_code(run).await?),
         };
         match redeem {
             Some(redeem) => race_for_code(run, CODE, &redeem, RACERS).await,
@@ -169,9 +165,7 @@ async fn play_token(run: &mut Run<'_>, round: usize) -> Result<(), Stop> {
     if served.is_empty() {
         check_not_busy(&late)?;
     }
-    if let Some(races) = &mut run.races {
-        races.note(TOKEN, served.len(), !served.is_empty());
-    }
+    run.races().note(TOKEN, served.len(), !served.is_empty());
     let none = ensure(
         served.is_empty(),
         "expected no profile after the revocation",
