@@ -70,7 +70,7 @@ dropped | cookie-attributes | FAIL | drop the cookie sid (Path=/; HttpOnly; Same
 sorted | callback-replay | PASS | the browser comes back to /auth/back
 link | state-bound | PASS | sign-in starts by GET /authorize?
 hidden | callback-replay | PASS | with flow=clean (github, clean flow); POST /login with flow=legacy
-in-url | secret-not-in-browser | FAIL | 400 Bad Request
+in-url | secret-not-in-browser | FAIL | text/html]. The URL contains a client_secret
 subject | callback-replay | PASS | whoami / shows who is signed in
 sign-out | sign-out-server | PASS | sign_out POST /logout signs out
 dying | callback-head | NOT TESTABLE | first: The app ended in callback-head (exit status: 3). Its last words: no such method

@@ -181,23 +181,4 @@ mod tests {
             assert_eq!(refused.map(|it| it.operation.as_str()), found, "{own:?}");
         }
     }
-
-    #[test]
-    fn a_callback_is_read_behind_the_mask_of_a_parameter_and_a_refusal_has_its_exchange() {
-        let start =
-            "GET /authorize?client_secret=[masked 5fd3gYK1]&redirect_uri=http://localhost/back";
-        let exchange = serde_json::json!({
-            "request": { "start": start, "body": null },
-            "answer": { "start": "400 Bad Request", "body": "{\n  \"error\": 1\n}" },
-        });
-        let callback = named_in(&exchange, "redirect_uri");
-        assert_eq!(callback.as_deref(), Some("http://localhost/back"));
-        let sentence = sentence("request.secret_in_url", &exchange);
-        let end =
-            "by the rule request.secret_in_url, with 400 Bad Request { \"error\": 1 }. The URL";
-        assert!(
-            sentence.contains(&format!("refused {start} {end}")),
-            "{sentence}"
-        );
-    }
 }
