@@ -3,8 +3,8 @@
 
 use std::error::Error;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, OnceLock};
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -22,7 +22,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
 use crate::http::{HttpError, Response};
 use crate::time::within;
@@ -97,10 +97,9 @@ impl Endpoint {
                 Err(error) => last = error,
             }
         }
-        if found.is_empty() {
-            Err(last)
-        } else {
-            Ok(found)
+        match found.is_empty() {
+            true => Err(last),
+            false => Ok(found),
         }
     }
 
@@ -113,13 +112,11 @@ impl Endpoint {
         if self.url.scheme() != "https" {
             return Ok(Box::new(tcp));
         }
-        let name = match self.url.host() {
-            Some(Host::Ipv4(ip)) => ServerName::from(IpAddr::from(ip)),
-            Some(Host::Ipv6(ip)) => ServerName::from(IpAddr::from(ip)),
-            _ => ServerName::try_from(self.url.host_str().unwrap_or_default().to_owned())
-                .map_err(|error| no_connection(&error))?,
-        };
-        let tls = TlsConnector::from(tls_config()?).connect(name, tcp).await;
+        // A URL has an IPv6 address in brackets.
+        let host = self.url.host_str().unwrap_or_default();
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
+        let name = name.map_err(|error| no_connection(&error))?;
+        let tls = TlsConnector::from(TLS.clone()?).connect(name, tcp).await;
         Ok(Box::new(tls.map_err(|error| no_connection(&error))?))
     }
 
@@ -129,17 +126,17 @@ impl Endpoint {
         sender: &mut SendRequest<Body>,
         request: &Request,
     ) -> Result<Response, HttpError> {
-        let unsendable = |error: String| HttpError::Unsendable(error);
+        let unsendable = |error: &dyn Error| HttpError::Unsendable(error.to_string());
         let url = request.url().clone();
         let request = request.try_clone();
-        let request = request.ok_or_else(|| unsendable("it has a stream".to_owned()))?;
+        let request = request.ok_or(HttpError::Unsendable("it has a stream".to_owned()))?;
         let request = hyper::Request::try_from(request);
-        let mut request = request.map_err(|error| unsendable(error.to_string()))?;
+        let mut request = request.map_err(|error| unsendable(&error))?;
         let path = path_and_query(&url).parse::<Uri>();
-        *request.uri_mut() = path.map_err(|error| unsendable(error.to_string()))?;
+        *request.uri_mut() = path.map_err(|error| unsendable(&error))?;
         let authority = &self.url[Position::BeforeHost..Position::AfterPort];
         let authority = HeaderValue::from_str(authority);
-        let authority = authority.map_err(|error| unsendable(error.to_string()))?;
+        let authority = authority.map_err(|error| unsendable(&error))?;
         request.headers_mut().insert(HOST, authority);
         let response = sender.send_request(request).await;
         let (head, body) = response.map_err(|error| broken_off(&error))?.into_parts();
@@ -155,11 +152,7 @@ impl Endpoint {
 }
 
 /// Trusts the certificates of the machine, which are read once.
-fn tls_config() -> Result<Arc<ClientConfig>, HttpError> {
-    static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    if let Some(config) = CONFIG.get() {
-        return Ok(config.clone());
-    }
+static TLS: LazyLock<Result<Arc<ClientConfig>, HttpError>> = LazyLock::new(|| {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     // Named, because the process has no default one.
@@ -168,8 +161,8 @@ fn tls_config() -> Result<Arc<ClientConfig>, HttpError> {
         .map_err(|error| no_connection(&error))?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    Ok(CONFIG.get_or_init(|| Arc::new(config)).clone())
-}
+    Ok(Arc::new(config))
+});
 
 impl Connections {
     /// Connections to `endpoints`, of which there is at least one. Each begins with a request
@@ -193,11 +186,8 @@ impl Connections {
         let (gate, warm_up, timeout) = (&self.gate, &self.warm_up, self.timeout);
         let slots = self.open.iter_mut().zip(self.endpoints.iter().cycle());
         let ready = slots.zip(racers).map(async |((slot, endpoint), racer)| {
-            let sender = gate.ready(slot, endpoint, warm_up);
-            let sender = within(timeout, sender)
-                .await
-                .unwrap_or(Err(HttpError::NoAnswer));
-            (endpoint, racer, sender)
+            let sender = within(timeout, gate.ready(slot, endpoint, warm_up)).await;
+            (endpoint, racer, sender.unwrap_or(Err(HttpError::NoAnswer)))
         });
         let ready = join_all(ready).await;
         let count = ready.iter().filter(|(_, _, sender)| sender.is_ok()).count();
@@ -212,10 +202,8 @@ impl Connections {
                 Ok(responses)
             };
             let responses = within(timeout, exchanges).await;
-            (
-                endpoint.address,
-                responses.unwrap_or(Err(HttpError::NoAnswer)),
-            )
+            let responses = responses.unwrap_or(Err(HttpError::NoAnswer));
+            (endpoint.address, responses)
         });
         let (answers, ()) = tokio::join!(join_all(answers), gate.open_when_held(count));
         for (slot, (_, answer)) in self.open.iter_mut().zip(&answers) {
@@ -376,14 +364,10 @@ mod tests {
                 let mut stream = listener.accept().await.unwrap().0;
                 while paths.last().is_none_or(|it| it != until) {
                     let path = path(&mut stream).await;
-                    let close = if path == until {
-                        "connection: close\r\n"
-                    } else {
-                        ""
-                    };
-                    let head = format!("HTTP/1.1 200 OK\r\n{close}content-length: 5\r\n\r\n");
-                    stream.write_all(head.as_bytes()).await.unwrap();
-                    stream.write_all(&path.as_bytes()[..5]).await.unwrap();
+                    let connection = if path == until { "close" } else { "keep-alive" };
+                    let head = format!("connection: {connection}\r\ncontent-length: 5");
+                    let response = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{}", &path[..5]);
+                    stream.write_all(response.as_bytes()).await.unwrap();
                     paths.push(path);
                 }
             }
