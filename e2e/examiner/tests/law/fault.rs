@@ -105,29 +105,16 @@ fn matrix(faults: &[Fault]) -> String {
         checks.len(),
     );
     for fault in faults {
-        let fails: Vec<_> = fault.fails.iter().map(|id| format!("`{id}`")).collect();
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} |",
-            fault.id,
-            fault.consumer,
-            fault.says,
-            fails.join(", ")
-        );
+        let (id, consumer, says) = (&fault.id, &fault.consumer, &fault.says);
+        let fails = fault.fails.join("`, `");
+        let _ = writeln!(text, "| {id} | {consumer} | {says} | `{fails}` |");
     }
     text.push_str("\n| check | severity | broken by |\n|---|---|---|\n");
     for check in checks {
-        let by = faults
-            .iter()
-            .filter(|fault| fault.fails.contains(&check.id));
+        let (id, severity) = (&check.id, check.severity.as_str());
+        let by = faults.iter().filter(|fault| fault.fails.contains(id));
         let by: Vec<_> = by.map(|fault| fault.id.as_str()).collect();
-        let _ = writeln!(
-            text,
-            "| `{}` | {} | {} |",
-            check.id,
-            check.severity.as_str(),
-            by.join(", ")
-        );
+        let _ = writeln!(text, "| `{id}` | {severity} | {} |", by.join(", "));
     }
     text
 }
