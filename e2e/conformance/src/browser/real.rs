@@ -17,7 +17,7 @@ use thirtyfour::error::{WebDriverError, WebDriverResult};
 use thirtyfour::{By, Capabilities};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use url::Url;
 
 use crate::http::{RESPONSE_TIMEOUT, is_http_loopback, reach};
@@ -153,43 +153,35 @@ fn message(error: &WebDriverError) -> String {
 }
 
 /// Listens until it is dropped.
+#[derive(Default)]
 pub(super) struct CallbackServer {
-    listeners: Vec<JoinHandle<()>>,
+    listeners: JoinSet<()>,
     start_page: Option<String>,
-}
-
-struct Pages {
-    callback_path: String,
-    start: String,
 }
 
 impl CallbackServer {
     /// Listens at `callback`, if that is on this machine and free, with a page that
     /// links to `url`.
     pub(super) async fn start(callback: &str, url: &str) -> Self {
+        let mut server = Self::default();
         let here = Url::parse(callback).ok();
         let here = here.filter(|_| is_http_loopback(callback));
-        let mut server = Self {
-            listeners: Vec::new(),
-            start_page: None,
-        };
         let (Some(here), Ok(url)) = (here, Url::parse(url)) else {
             return server;
         };
-        let pages = Arc::new(Pages {
-            callback_path: here.path().to_owned(),
-            start: start_page(&url),
-        });
+        // A callback with the path of that page is welcomed back, and has none.
+        let has_other_path = here.path() != START_PATH;
+        let start: Option<Arc<str>> = has_other_path.then(|| start_page(&url).into());
         let port = here.port_or_known_default().unwrap_or(80);
         for ip in ["127.0.0.1", "::1"] {
             if let Ok(listener) = TcpListener::bind((ip, port)).await {
-                let accepting = accept(listener, pages.clone());
-                server.listeners.push(tokio::spawn(accepting));
+                server.listeners.spawn(accept(listener, start.clone()));
             }
         }
-        let is_ours = !server.listeners.is_empty() && here.path() != START_PATH;
-        let origin = here.origin().ascii_serialization();
-        server.start_page = is_ours.then(|| format!("{origin}{START_PATH}"));
+        if start.is_some() && !server.listeners.is_empty() {
+            let origin = here.origin().ascii_serialization();
+            server.start_page = Some(format!("{origin}{START_PATH}"));
+        }
         server
     }
 
@@ -205,27 +197,20 @@ fn start_page(url: &Url) -> String {
     format!("<!doctype html><title>Begin</title><p><a href=\"{url}\">Begin the login</a>")
 }
 
-impl Drop for CallbackServer {
-    fn drop(&mut self) {
-        self.listeners.iter().for_each(JoinHandle::abort);
-    }
-}
-
-async fn accept(listener: TcpListener, pages: Arc<Pages>) {
+async fn accept(listener: TcpListener, start: Option<Arc<str>>) {
     while let Ok((browser, _)) = listener.accept().await {
-        tokio::spawn(show(browser, pages.clone()));
+        tokio::spawn(show(browser, start.clone()));
     }
 }
 
 /// Answers any request with a page.
-async fn show(mut browser: TcpStream, pages: Arc<Pages>) {
+async fn show(mut browser: TcpStream, start: Option<Arc<str>>) {
     let mut request = [0; 4096];
     let length = browser.read(&mut request).await.unwrap_or(0);
     let request = String::from_utf8_lossy(&request[..length]);
-    let page = match request.split([' ', '?']).nth(1) {
-        Some(START_PATH) if pages.callback_path != START_PATH => &pages.start,
-        _ => WELCOME_PAGE,
-    };
+    let asks_for_start = request.split([' ', '?']).nth(1) == Some(START_PATH);
+    let page = start.as_deref().filter(|_| asks_for_start);
+    let page = page.unwrap_or(WELCOME_PAGE);
     let response = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
          Cache-Control: no-store\r\nConnection: close\r\n\r\n{page}",
