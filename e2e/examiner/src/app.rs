@@ -97,7 +97,7 @@ impl App {
 }
 
 /// A press, or a request, that leads from one page to the next.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) enum Step {
     /// The first element that a CSS selector finds.
     Css(String),

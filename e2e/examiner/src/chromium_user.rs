@@ -1,15 +1,22 @@
 //! A user in Chromium: from the app's page through the broker's question and the provider's
 //! page back to the app.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use thirtyfour::By;
+use thirtyfour::extensions::query::ElementQueryable as _;
 use url::Url;
 
 use crate::app::Step;
-use crate::chromium::{ARRIVAL_TIMEOUT, Tab, failed};
-use crate::time::{Stopwatch, pause};
+use crate::chromium::{ARRIVAL_TIMEOUT, LOOK_EVERY, Tab};
 use crate::trial::Trial;
 use crate::user::Person;
 use crate::verdict::{Outcome, Stop};
+
+/// The time in which a press has to lead to the broker.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A person with a Chromium, which has a fresh profile.
 pub(crate) struct ChromiumUser<'t> {
@@ -29,67 +36,16 @@ pub(crate) enum Led {
     Nowhere,
 }
 
-/// Finds the control of a step: arguments are its method, its path, its field's name and
-/// value, and the fields of its form. Of several, the one with the same fields is taken.
-const FIND_CONTROL: &str = r#"
-const [method, path, name, value, fields] = arguments;
-const isToken = value => value.length >= 8 && /^(?!\/)[\w\-.=+\/~:]*$/.test(value)
-  && (/[0-9]/.test(value) || value.length >= 22 && /[a-z]/.test(value) && /[A-Z]/.test(value));
-const target = url => { const it = new URL(url, document.baseURI);
-  return it.pathname + '?' + [...it.searchParams].map(([name, value]) => name + '=' + (isToken(value) ? '' : value)).join('&'); };
-const leadsThere = url => target(url) === target(path);
-const hasFields = form => fields.every(([name, value]) => isToken(value)
-  || [...form.querySelectorAll('input, select, textarea')].some(it => it.name === name && it.value === value));
-if (method === 'GET') for (const link of document.querySelectorAll('a[href]'))
-  if (leadsThere(link.href)) return link;
-const forms = [...document.forms];
-for (const form of [...forms.filter(hasFields), ...forms]) {
-  if (form.method.toUpperCase() !== method) continue;
-  const buttons = [...form.querySelectorAll('button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')];
-  for (const button of buttons) {
-    const action = button.getAttribute('formaction') || form.getAttribute('action') || location.href;
-    if (leadsThere(action) && (name === null || (button.name === name && (button.value === value || isToken(value))))) return button;
-  }
-  if (!buttons.length && leadsThere(form.getAttribute('action') || location.href)) {
-    const button = form.appendChild(document.createElement('button'));
-    button.textContent = 'Send';
-    return button;
-  }
-}
-return null;"#;
-
-/// Makes the request of a script, and goes where its answer leads: to the broker's address
-/// in it, or by its redirect.
-const MAKE_REQUEST: &str = r#"
-const [method, path, body, broker, done] = arguments;
-const kind = body.startsWith('{') ? 'application/json' : 'application/x-www-form-urlencoded';
-const request = method === 'GET' ? {} : { body, headers: { 'Content-Type': kind } };
-fetch(path, { method, redirect: 'manual', ...request }).then(async answer => {
-  if (answer.type === 'opaqueredirect') {
-    const form = document.body.appendChild(document.createElement('form'));
-    form.method = method; form.action = path;
-    for (const [name, value] of new URLSearchParams(body)) {
-      const field = form.appendChild(document.createElement('input'));
-      field.type = 'hidden'; field.name = name; field.value = value;
-    }
-    done(true); form.submit();
-  } else {
-    const text = JSON.stringify(await answer.json());
-    const found = text.match(new RegExp('"(' + broker.replaceAll('.', '\\.') + '/[^"]*)"'));
-    done(Boolean(found));
-    if (found) location.assign(JSON.parse(found[0]));
-  }
-}).catch(() => done(false));"#;
-
 impl Trial<'_> {
     /// A person whose name begins with `first`, in a real browser. NOT TESTED if there is none
     /// here.
     pub(crate) async fn chromium(&self, name: &str, first: &str) -> Outcome<ChromiumUser<'_>> {
-        let tab = self.testbed.chromium.open().await?;
+        let mut tab = self.testbed.chromium.open().await?;
         let name = self.transcript.name_of_browser(name);
+        tab.record = Some((name, self.transcript.clone(), self.testbed.parties()));
         Ok(ChromiumUser {
             trial: self,
-            tab: tab.recorded_as(&name, &self.transcript, self.testbed.parties()),
+            tab,
             person: Person::new(first),
         })
     }
@@ -113,59 +69,36 @@ impl ChromiumUser<'_> {
     /// The page of the broker or the provider that a press has led to.
     pub(crate) async fn where_led(&mut self) -> Outcome<Led> {
         let testbed = self.trial.testbed;
-        let is_end = |url: &Url| testbed.provider_at(url).is_some() || testbed.is_broker(url);
-        let limit = std::time::Duration::from_secs(4);
-        if !self.tab.arrives_within(limit, is_end).await? {
+        let is_at_provider = |url: &Url| testbed.provider_at(url).is_some();
+        let is_end = |url: &Url| is_at_provider(url) || testbed.is_broker(url);
+        if !self.tab.arrives_within(LEAVE_TIMEOUT, is_end).await? {
             return Ok(Led::Nowhere);
         }
-        if testbed.provider_at(&self.tab.address().await?).is_some() {
+        if is_at_provider(&self.tab.address().await?) {
             return Ok(Led::ToProvider);
         }
         let script = "return Boolean(document.querySelector('main[data-question=relay]'))";
-        let is_question = self.tab.run(script, Vec::new()).await? == Value::Bool(true);
-        Ok(if is_question {
-            Led::ToQuestion
-        } else {
-            Led::Nowhere
-        })
+        match self.tab.run(script, Vec::new()).await? {
+            Value::Bool(true) => Ok(Led::ToQuestion),
+            _ => Ok(Led::Nowhere),
+        }
     }
 
     /// Presses the control of a step, or makes its request.
     async fn take(&mut self, step: &Step) -> Outcome {
-        match step {
-            Step::Css(css) => {
-                let script = "const it = document.querySelector(arguments[0]); return it && it.tagName === 'FORM' ? it.querySelector('button:not([type=button]), input[type=submit]') || it : it;";
-                self.press_found(script, vec![json!(css)], step).await
-            }
-            Step::Target {
-                method,
-                path,
-                fields,
-                field,
-            } => {
-                let (name, value) = field.clone().unzip();
-                let (method, path, fields) = (json!(method), json!(path), json!(fields));
-                let control = vec![method, path, json!(name), json!(value), fields];
-                self.press_found(FIND_CONTROL, control, step).await
-            }
-            Step::Request { method, path, body } => {
-                let broker = &self.trial.testbed.addresses.broker;
-                let request = vec![json!(method), json!(path), json!(body), json!(broker)];
-                let made = self.tab.run_async(MAKE_REQUEST, request).await?;
-                if made != Value::Bool(true) {
-                    return Err(Stop::not_testable(format!(
-                        "the answer to {} in Chromium does not lead to the broker",
-                        step.describe()
-                    )));
-                }
-                Ok(())
-            }
+        if let Step::Request { .. } = step {
+            let request = vec![json!(step), json!(self.trial.testbed.addresses.broker)];
+            let script = include_str!("chromium/make_request.js");
+            return match self.tab.run_async(script, request).await? {
+                Value::Bool(true) => Ok(()),
+                _ => Err(Stop::not_testable(format!(
+                    "the answer to {} in Chromium does not lead to the broker",
+                    step.describe()
+                ))),
+            };
         }
-    }
-
-    async fn press_found(&mut self, script: &str, arguments: Vec<Value>, step: &Step) -> Outcome {
-        let found = self.tab.session()?.execute(script, arguments).await;
-        let found = found.map_err(failed)?;
+        let script = include_str!("chromium/find_control.js");
+        let found = self.tab.session.execute(script, vec![json!(step)]).await?;
         if found.json().is_null() {
             return Err(Stop::not_testable(format!(
                 "in Chromium the page {} has no {}",
@@ -173,22 +106,17 @@ impl ChromiumUser<'_> {
                 step.describe()
             )));
         }
-        let element = found.element().map_err(failed)?;
-        self.tab.click(&element).await
+        self.tab.click(&found.element()?).await
     }
 
     /// Presses Continue on the broker's confirmation page, once that can be pressed.
     pub(crate) async fn go_on(&mut self) -> Outcome {
-        let awake = "return Boolean(document.querySelector(\"form[action$='/continue'] button.scripted:not([disabled]):not([aria-disabled])\"))";
-        let watch = Stopwatch::start();
-        while self.tab.run(awake, Vec::new()).await? != Value::Bool(true) {
-            if watch.elapsed() > ARRIVAL_TIMEOUT {
-                return Err(Stop::harness("the broker's Continue cannot be pressed"));
-            }
-            pause(std::time::Duration::from_millis(50)).await;
-        }
-        let button = "form[action$='/continue'] button.scripted";
-        self.tab.press(button).await?;
+        let awake = "form[action$='/continue'] button.scripted:not([disabled], [aria-disabled])";
+        let button = self.tab.session.query(By::Css(awake));
+        let button = button.wait(ARRIVAL_TIMEOUT, LOOK_EVERY).first().await;
+        let button =
+            button.map_err(|_| Stop::harness("the broker's Continue cannot be pressed"))?;
+        self.tab.click(&button).await?;
         let testbed = self.trial.testbed;
         let arrived = self.tab.arrives(|url| testbed.provider_at(url).is_some());
         arrived.await.map(drop)
@@ -196,16 +124,9 @@ impl ChromiumUser<'_> {
 
     /// Signs in on the provider's page, and waits for the app's page after it.
     pub(crate) async fn leave_provider(&mut self) -> Outcome<Url> {
-        // The form is in a closed part of the page.
-        let open = "document.querySelector('#other')?.closest('details')?.setAttribute('open', '')";
-        self.tab.run(open, Vec::new()).await?;
-        for (name, value) in self.person.form_fields() {
-            let script = "const field = document.querySelector('#other').form.elements[arguments[0]]; \
-                if (!field || field.tagName !== 'INPUT') return; \
-                if (field.type === 'checkbox') field.checked = true; else field.value = arguments[1];";
-            let field = vec![json!(name), json!(value)];
-            self.tab.run(script, field).await?;
-        }
+        let fields = vec![json!(self.person.form_fields())];
+        let script = include_str!("chromium/fill_form.js");
+        self.tab.run(script, fields).await?;
         self.tab.press("#other").await?;
         let testbed = self.trial.testbed;
         if self.tab.arrives(|url| testbed.is_app(url)).await? {
@@ -221,17 +142,16 @@ impl ChromiumUser<'_> {
     /// A Content-Security-Policy of the app's that blocks that is ignored: `relay` finds it,
     /// and the other checks are about something else.
     pub(crate) async fn reach_provider(&mut self) -> Outcome {
-        let chromium = &self.trial.testbed.chromium;
-        if chromium.has_blocking_policy() {
-            self.tab.ignore_policies().await?;
-        }
-        let mut led = self.begin().await?;
-        if led == Led::Nowhere && !chromium.has_blocking_policy() {
-            self.tab.ignore_policies().await?;
+        let is_blocked = &self.trial.testbed.chromium.has_blocking_policy;
+        let mut led = Led::Nowhere;
+        if !is_blocked.load(Ordering::Relaxed) {
             led = self.begin().await?;
-            if led != Led::Nowhere {
-                chromium.found_blocking_policy();
-            }
+        }
+        if led == Led::Nowhere {
+            let ignore = json!({ "enabled": true });
+            self.tab.command("Page.setBypassCSP", ignore).await?;
+            led = self.begin().await?;
+            is_blocked.fetch_or(led != Led::Nowhere, Ordering::Relaxed);
         }
         match led {
             Led::ToProvider => Ok(()),
@@ -261,13 +181,18 @@ impl ChromiumUser<'_> {
         if !self.trial.app.has_strict_cookie {
             return Ok(landing);
         }
-        let callback = self.trial.callback()?;
-        let is_callback =
-            |url: &Url| self.trial.testbed.is_app(url) && url.path() == callback.path();
-        let mut asked = self.tab.exchanges().iter().rev().map(|it| it.url.clone());
-        let asked = asked.find(is_callback);
-        self.tab.open(&asked.unwrap_or(callback)).await?;
+        let callback = self.callbacks()?.pop();
+        let callback = callback.unwrap_or(self.trial.callback()?);
+        self.tab.open(&callback).await?;
         self.tab.address().await
+    }
+
+    /// The addresses of the callback for which the browser asked, oldest first.
+    pub(crate) fn callbacks(&self) -> Outcome<Vec<Url>> {
+        let callback = self.trial.callback()?;
+        let is_callback = |it: &&Url| self.trial.testbed.is_app(it) && it.path() == callback.path();
+        let asked = self.tab.exchanges.iter().map(|it| &it.url);
+        Ok(asked.filter(is_callback).cloned().collect())
     }
 
     /// A good sign-in: without one the check says nothing about the app.
@@ -297,6 +222,6 @@ impl ChromiumUser<'_> {
     pub(crate) async fn whoami(&mut self) -> Outcome<String> {
         let whoami = self.trial.testbed.at(&self.trial.app.whoami)?;
         self.tab.open(&whoami).await?;
-        self.tab.source().await
+        Ok(self.tab.session.source().await?)
     }
 }

@@ -1,9 +1,9 @@
 //! The checks that need a real browser, and those parts of others that do: cookies on the way
 //! between sites, requests of other sites, what is stored, and the history.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
+use serde_json::json;
 use url::Url;
 
 use super::cookies::like;
@@ -33,13 +33,10 @@ pub(super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcome {
     let mut ada = trial.chromium("Chromium", "Ada").await?;
     ada.reach_provider().await?;
     let landing = ada.leave_provider().await?;
-    if ada.is_signed_in().await? {
-        return Ok(());
-    }
-    let path = landing.path();
-    Err(Stop::fail(format!(
-        "Chromium came back from the provider to {path}, and no user is signed in"
-    )))
+    require(ada.is_signed_in().await?, || {
+        let path = landing.path();
+        format!("Chromium came back from the provider to {path}, and no user is signed in")
+    })
 }
 
 /// `cookie-name-exact`: cookies that another port of the app's host has set.
@@ -54,19 +51,19 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
     let path = trial.testbed.at(&trial.app.whoami)?.path().to_owned();
     let like_names = CORPORA.like_names.iter();
     let padded = like_names.filter(|(_, row)| row == "{all}" || row.ends_with("{name}"));
-    let mut cases: Vec<_> = padded.map(|(how, row)| (&**how, &**row, "/")).collect();
+    let padded = padded.map(|(how, row)| (&**how, &**row, "/"));
     // A longer path puts the attacker's cookie before the victim's own.
-    cases.extend((path != "/").then_some(("is the same", "{name}", &*path)));
-    for (how, row, path) in cases {
-        forget_cookies(&victim.tab).await?;
+    let same = (path != "/").then_some(("is the same", "{name}", &*path));
+    for (how, row, path) in padded.chain(same) {
+        let forget = "Network.clearBrowserCookies";
+        victim.tab.command(forget, json!({})).await?;
         if row == "{name}" {
             victim.sign_in().await?;
         }
-        let lines = cookies.iter().map(|it| (like(&it.name, row), &it.value));
-        let lines: Vec<_> = lines
-            .map(|(name, value)| format!("{name}={value}; Path={path}"))
-            .collect();
-        victim.tab.open(&sister.with_cookies(&lines)).await?;
+        let lines = cookies.iter();
+        let lines = lines.map(|it| format!("{}={}; Path={path}", like(&it.name, row), it.value));
+        let page = sister.with_cookies(&lines.collect::<Vec<_>>());
+        victim.tab.open(&page).await?;
         let is_taken = attacker.is_shown_in(&victim.whoami().await?);
         require(!is_taken, || {
             format!(
@@ -75,11 +72,6 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
         })?;
     }
     Ok(())
-}
-
-async fn forget_cookies(tab: &Tab) -> Outcome {
-    let forget = tab.command("Network.clearBrowserCookies", serde_json::json!({}));
-    forget.await.map(drop)
 }
 
 /// `start-same-site`: a form of another site, while the victim's own login is under way.
@@ -143,44 +135,41 @@ pub(super) async fn press_go(tab: &mut Tab, page: &Url, wait: Duration) -> Outco
 /// `key-not-in-browser`, in Chromium: scripts of the app may store it there.
 pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
-    let mut ada = trial.chromium("Chromium", "Ada").await?;
-    let held = held_in_a_login(&mut ada).await?;
-    let calls = trial.calls(mark).await?;
-    let place = search::find_key(&held, &logins_of(&calls)?);
+    let (_ada, held) = held_in_a_login(trial).await?;
+    let logins = logins_of(&trial.calls(mark).await?)?;
+    let place = search::find_key(&held, &logins);
     absent("in Chromium the session key is", place)
 }
 
 /// `token-not-in-browser`, in Chromium.
 pub(super) async fn token_not_in_browser(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.chromium("Chromium", "Ada").await?;
-    let held = held_in_a_login(&mut ada).await?;
+    let (_, held) = held_in_a_login(trial).await?;
     absent("in Chromium the access token is", search::find_token(&held))
 }
 
 /// `pkce`: the verifier, in Chromium.
 pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.chromium("Chromium", "Ada").await?;
-    let held = held_in_a_login(&mut ada).await?;
-    let asked = ada.tab.exchanges().iter();
-    let challenges: HashSet<_> = asked
-        .filter_map(|exchange| parameter(&exchange.url, "code_challenge").ok())
-        .collect();
-    let place = search::find_verifier(&held, &challenges);
+    let (ada, held) = held_in_a_login(trial).await?;
+    let asked = ada.tab.exchanges.iter();
+    let challenges = asked.filter_map(|it| parameter(&it.url, "code_challenge").ok());
+    let place = search::find_verifier(&held, &challenges.collect());
     absent("in Chromium the code_verifier is", place)
 }
 
-/// Everything that the browser holds of the app during a login, and after it.
-async fn held_in_a_login(user: &mut ChromiumUser<'_>) -> Outcome<Vec<Haystack>> {
-    let start = &user.trial.testbed.start;
+/// A person who signs in, with everything that their browser holds of the app meanwhile and
+/// afterwards.
+async fn held_in_a_login<'t>(trial: &'t Trial<'_>) -> Outcome<(ChromiumUser<'t>, Vec<Haystack>)> {
+    let start = &trial.testbed.start;
+    let mut ada = trial.chromium("Chromium", "Ada").await?;
     // A page that is opened while a login is under way sees what was stored for it.
-    user.reach_provider().await?;
-    user.tab.open(start).await?;
-    let mut held = user.tab.holdings(start).await?;
-    user.try_sign_in().await?;
-    held.extend(user.tab.holdings(start).await?);
-    user.require_signed_in().await?;
-    held.extend(user.tab.holdings(start).await?);
-    Ok(held)
+    ada.reach_provider().await?;
+    ada.tab.open(start).await?;
+    let mut held = ada.tab.holdings(start).await?;
+    ada.try_sign_in().await?;
+    held.extend(ada.tab.holdings(start).await?);
+    ada.require_signed_in().await?;
+    held.extend(ada.tab.holdings(start).await?);
+    Ok((ada, held))
 }
 
 /// `back-button`: from the start page after a sign-in back to the one before it.
@@ -192,15 +181,17 @@ pub(super) async fn back_button(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
     let entries = ada.tab.history().await?.len();
     for _ in 1..entries.min(MAX_PRESSES) {
-        let before = ada.tab.exchanges().len();
+        let before = ada.tab.exchanges.len();
         ada.tab.back().await?;
         let url = ada.tab.address().await?;
         if !trial.testbed.is_app(&url) {
             continue;
         }
         let path = url.path();
+        let mut loaded = ada.tab.exchanges[before..].iter().rev();
         // There is no status if the browser still had the page.
-        let status = status_of_page(&ada.tab, before).unwrap_or_default();
+        let status = loaded.find_map(|it| it.status.filter(|_| it.is_page()));
+        let status = status.unwrap_or_default();
         require(status < 500, || {
             format!("Back leads to {path}, which answers with status {status}")
         })?;
@@ -218,42 +209,24 @@ pub(super) async fn back_button(trial: &Trial<'_>) -> Outcome {
     )
 }
 
-/// The status of the page that was loaded last; none if the browser still had it.
-fn status_of_page(tab: &Tab, before: usize) -> Option<u16> {
-    let loaded = tab.exchanges().iter().skip(before).rev();
-    let mut pages = loaded.filter(|exchange| exchange.kind == "Document");
-    pages.find_map(|exchange| exchange.status)
-}
-
 /// `code-not-kept`: in the page, the history, and the `Referer` of later requests.
 pub(super) async fn code_not_kept(trial: &Trial<'_>) -> Outcome {
-    let callback = trial.callback()?;
     let mut ada = trial.chromium("Chromium", "Ada").await?;
     ada.try_sign_in().await?;
     ada.tab.finish_loading().await?;
-    let page = ada.tab.source().await?;
     let landing = ada.tab.address().await?;
+    let page = format!("the page {} after the callback", landing.path());
+    let mut kept = vec![Haystack::new(page, ada.tab.session.source().await?)];
     ada.require_signed_in().await?;
     ada.tab.open(&trial.testbed.start).await?;
 
-    let visits = ada.tab.exchanges().iter();
-    let code = visits
-        .filter(|it| it.url.path() == callback.path() && trial.testbed.is_app(&it.url))
-        .find_map(|it| parameter(&it.url, "code").ok());
+    let callbacks = ada.callbacks()?;
+    let code = callbacks.iter().find_map(|it| parameter(it, "code").ok());
     let code = code.ok_or_else(|| Stop::not_testable("the callback in Chromium had no code"))?;
-    require(!page.contains(&code), || {
-        let path = landing.path();
-        format!("the page {path} after the callback contains the code")
-    })?;
-    let mut sent = ada.tab.exchanges().iter();
-    let sent = sent.find(|it| it.referer.as_ref().is_some_and(|it| it.contains(&code)));
-    require(sent.is_none(), || {
-        let path = sent.map_or("a page", |it| it.url.path());
-        format!("the Referer of the request for {path} contains the code")
-    })?;
-    let history = ada.tab.history().await?;
-    require(!history.iter().any(|url| url.contains(&code)), || {
-        let path = callback.path();
-        format!("the history has the address {path} with the code in it")
-    })
+    kept.extend(ada.tab.exchanges.iter().filter_map(|it| {
+        let place = format!("the Referer of the request for {}", it.url.path());
+        Some(Haystack::new(place, it.referer.as_ref()?))
+    }));
+    kept.extend(ada.tab.history().await?);
+    absent("in Chromium the code is", search::find_text(&kept, &code))
 }
