@@ -260,7 +260,7 @@ impl Report {
             (
                 self.is_expected(it) || !self.is_graded(it),
                 !it.is_end_of_app,
-                it.verdict.rank(),
+                it.verdict,
                 Reverse(it.is_takeover),
                 it.is_server_error,
                 it.check.if_broken != Effect::Attack,

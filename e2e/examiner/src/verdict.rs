@@ -5,25 +5,25 @@ use serde::{Serialize, Serializer};
 
 use crate::transcript::{Transcript, printable};
 
-/// The verdict on one check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The verdict on one check, the most severe one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// The app does what the check expects.
-    Pass,
-    /// The app does something else.
+    /// The app does something else than the check expects.
     Fail,
     /// The app never got to the point; nothing is known, which is no better than a failure.
     NotTestable,
-    /// The check does not concern this app.
-    NotApplicable,
-    /// Nothing is known: a tool is missing, or there was no way to try it.
-    NotTested,
     /// The examiner itself failed.
     Harness,
+    /// Nothing is known: a tool is missing, or there was no way to try it.
+    NotTested,
+    /// The app does what the check expects.
+    Pass,
+    /// The check does not concern this app.
+    NotApplicable,
 }
 
 impl Verdict {
-    /// Every verdict, the most severe one first.
+    /// Every verdict, in that order.
     pub const ALL: [Self; 6] = [
         Self::Fail,
         Self::NotTestable,
@@ -48,12 +48,6 @@ impl Verdict {
     /// Whether the app has to change, or has to be made testable.
     pub fn is_red(self) -> bool {
         matches!(self, Self::Fail | Self::NotTestable)
-    }
-
-    /// The position in [`Verdict::ALL`].
-    pub(crate) fn rank(self) -> usize {
-        let position = Self::ALL.iter().position(|it| *it == self);
-        position.unwrap_or(Self::ALL.len())
     }
 }
 

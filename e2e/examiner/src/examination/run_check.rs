@@ -59,7 +59,7 @@ fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
 /// which a part was not tried.
 fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
     let results = results.into_iter();
-    results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover, !it.is_partial()))
+    results.min_by_key(|it| (it.verdict, !it.is_takeover, !it.is_partial()))
 }
 
 async fn run_in_flow(
