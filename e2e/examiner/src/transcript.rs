@@ -1,7 +1,6 @@
 //! The record of one trial: each exchange that the examiner saw, in order, without
 //! secrets.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -40,10 +39,6 @@ impl TranscriptLine {
             is_wrong: false,
         }
     }
-
-    fn concerns_app(&self) -> bool {
-        self.from == "app" || self.to == "app"
-    }
 }
 
 /// The record of one trial, shared by its browsers.
@@ -51,12 +46,18 @@ impl TranscriptLine {
 pub(crate) struct Transcript {
     watch: Stopwatch,
     started_ms: i64,
+    record: Arc<Mutex<Record>>,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    lines: Vec<TranscriptLine>,
     /// The steps of the stack's clock, each with its time in the transcript.
-    steps: Arc<Mutex<Vec<(u64, i64)>>>,
-    lines: Arc<Mutex<Vec<TranscriptLine>>>,
+    steps: Vec<(u64, i64)>,
     /// The names of its browsers, as they were asked for.
-    browsers: Arc<Mutex<Vec<String>>>,
-    requests: Arc<AtomicUsize>,
+    browsers: Vec<String>,
+    /// The number of requests.
+    requests: usize,
 }
 
 impl Transcript {
@@ -64,10 +65,7 @@ impl Transcript {
         Self {
             watch: Stopwatch::start(),
             started_ms: unix_ms(),
-            steps: Arc::default(),
-            lines: Arc::default(),
-            browsers: Arc::default(),
-            requests: Arc::default(),
+            record: Arc::default(),
         }
     }
 
@@ -83,32 +81,31 @@ impl Transcript {
 
     /// Adds a line of an earlier moment.
     pub(crate) fn add_at(&self, at: u64, from: &str, to: &str, what: impl Into<String>) {
-        let mut lines = self.lock();
-        if lines.len() < MAX_LINES {
-            lines.push(TranscriptLine::new(at, from, to, what));
+        let mut record = self.record();
+        if record.lines.len() < MAX_LINES {
+            record.lines.push(TranscriptLine::new(at, from, to, what));
         }
     }
 
     /// Marks the last exchange with the app: the one before a check failed.
     pub(crate) fn mark_wrong(&self) {
-        let mut lines = self.lock();
-        let last = lines.iter_mut().rev().find(|it| it.concerns_app());
-        if let Some(line) = last {
+        let mut record = self.record();
+        let mut latest = record.lines.iter_mut().rev();
+        if let Some(line) = latest.find(|it| it.from == "app" || it.to == "app") {
             line.is_wrong = true;
         }
     }
 
     /// Whether an exchange is marked.
     pub(crate) fn has_wrong(&self) -> bool {
-        self.lock().iter().any(|line| line.is_wrong)
+        self.record().lines.iter().any(|line| line.is_wrong)
     }
 
     /// The name of a further browser: `browser A`, and `browser A (2)` for the second.
     pub(crate) fn name_of_browser(&self, name: &str) -> String {
-        let browsers = self.browsers.lock();
-        let mut browsers = browsers.unwrap_or_else(PoisonError::into_inner);
-        browsers.push(name.to_owned());
-        match browsers.iter().filter(|it| *it == name).count() {
+        let mut record = self.record();
+        record.browsers.push(name.to_owned());
+        match record.browsers.iter().filter(|it| *it == name).count() {
             1 => name.to_owned(),
             number => format!("{name} ({number})"),
         }
@@ -116,17 +113,17 @@ impl Transcript {
 
     /// Notes that the stack's clock is moved ahead now.
     pub(crate) fn step(&self, step_ms: i64) {
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.push((self.now(), step_ms));
+        let now = self.now();
+        self.record().steps.push((now, step_ms));
     }
 
     /// The time in the transcript of a moment in the stack's time, whose clock is `advanced_ms`
     /// ahead of the system's by now.
     pub(crate) fn at_stack_time(&self, stack_ms: i64, advanced_ms: i64) -> u64 {
-        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        let own: i64 = steps.iter().map(|(_, step)| step).sum();
+        let record = self.record();
+        let own: i64 = record.steps.iter().map(|(_, step)| step).sum();
         let mut at = stack_ms - (advanced_ms - own) - self.started_ms;
-        for (step_at, step) in steps.iter() {
+        for (step_at, step) in &record.steps {
             let after = at - step;
             if u64::try_from(after).is_ok_and(|after| after >= *step_at) {
                 at = after;
@@ -137,18 +134,20 @@ impl Transcript {
 
     /// Counts a request, and returns whether the trial may send it.
     pub(crate) fn may_send(&self) -> bool {
-        self.requests.fetch_add(1, Ordering::Relaxed) < MAX_REQUESTS
+        let mut record = self.record();
+        record.requests += 1;
+        record.requests <= MAX_REQUESTS
     }
 
     /// The lines so far, in the order of time.
     pub(crate) fn lines(&self) -> Vec<TranscriptLine> {
-        let mut lines = self.lock().clone();
+        let mut lines = self.record().lines.clone();
         lines.sort_by_key(|line| line.at);
         lines
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<TranscriptLine>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -170,7 +169,7 @@ mod tests {
     fn a_call_has_its_place_before_and_after_a_step_of_the_clock() {
         let transcript = Transcript::start();
         let ahead = 50_000;
-        transcript.steps.lock().unwrap().push((700, 600_000));
+        transcript.record().steps.push((700, 600_000));
         let before = transcript.started_ms + ahead + 300;
         let after = transcript.started_ms + ahead + 600_000 + 900;
         assert_eq!(transcript.at_stack_time(before, ahead + 600_000), 300);
