@@ -108,25 +108,21 @@ async fn examine_in(
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
-    if let Some(says) = learnt.broken {
-        let untried = Stop::not_testable(format!("no login can be tried: {says}"));
-        let results = chosen.into_iter().map(|check| {
-            let untried = || CheckResult::new(check, Err(untried.clone()), None, Vec::new());
-            run_check::seen_failure(&app, check).unwrap_or_else(untried)
-        });
-        let (results, good) = (results.collect(), Vec::new());
-        return Ok(Report::new(
-            plan,
-            origin,
-            &app,
-            learnt.preflight,
-            results,
-            good,
-        ));
-    }
-    let testbeds = workers::number(plan, learnt.latency);
-    let results = workers::run_all(testbeds, testbed, &app, chosen, progress).await;
-    let good = good_run(testbed, &app).await;
+    let (results, good) = match learnt.broken {
+        Some(says) => {
+            let untried = Stop::not_testable(format!("no login can be tried: {says}"));
+            let results = chosen.into_iter().map(|check| {
+                let untried = || CheckResult::new(check, Err(untried.clone()), None, Vec::new());
+                run_check::seen_failure(&app, check).unwrap_or_else(untried)
+            });
+            (results.collect(), Vec::new())
+        }
+        None => {
+            let testbeds = workers::number(plan, learnt.latency);
+            let results = workers::run_all(testbeds, testbed, &app, chosen, progress).await;
+            (results, good_run(testbed, &app).await)
+        }
+    };
     let preflight = learnt.preflight;
     Ok(Report::new(plan, origin, &app, preflight, results, good))
 }

@@ -13,8 +13,7 @@ use tokio::task::JoinSet;
 use super::run_check::{run_check, still_works};
 use crate::app::App;
 use crate::catalogue::Check;
-use crate::checks;
-use crate::chromium::Chromium;
+use crate::checks::steps_of;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
 use crate::result::CheckResult;
@@ -59,28 +58,18 @@ pub(super) async fn run_all(
 ) -> Vec<CheckResult> {
     let order: Vec<&str> = chosen.iter().map(|check| check.id.as_str()).collect();
     let more = testbeds.min(chosen.len()).saturating_sub(1);
-    let queue: Queue = Arc::new(Mutex::new(longest_first(chosen)));
-    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let (results, mut receiver) = mpsc::unbounded_channel();
+    let worker = Worker {
+        app: app.clone(),
+        queue: Arc::new(Mutex::new(longest_first(chosen))),
+        results,
+    };
     let mut workers = JoinSet::new();
-    workers.spawn(work(
-        first.clone(),
-        app.clone(),
-        queue.clone(),
-        sender.clone(),
-    ));
     for _ in 0..more {
-        let (first, app, queue, sender) =
-            (first.clone(), app.clone(), queue.clone(), sender.clone());
-        workers.spawn(async move {
-            // An app that takes no other port is examined in one testbed.
-            if let Some(testbed) = another(&first, &app).await {
-                let testbed = Arc::new(testbed.with(&first.chromium, &first.logs));
-                work(testbed.clone(), app, queue, sender).await;
-                testbed.stop().await;
-            }
-        });
+        workers.spawn(worker.clone().work_in_another(first.clone()));
     }
-    drop(sender);
+    let first = first.clone();
+    workers.spawn(async move { worker.work(&first).await });
     let mut results = Vec::new();
     while let Some(result) = receiver.recv().await {
         progress(Progress::Done(&result));
@@ -92,24 +81,38 @@ pub(super) async fn run_all(
     results
 }
 
-async fn work(
-    testbed: Arc<Testbed>,
+/// What works on the checks in one testbed.
+#[derive(Clone)]
+struct Worker {
     app: Arc<App>,
     queue: Queue,
     results: mpsc::UnboundedSender<CheckResult>,
-) {
-    loop {
-        let Some(check) = next(&queue, &testbed.chromium) else {
+}
+
+impl Worker {
+    async fn work(&self, testbed: &Testbed) {
+        while let Some(check) = next(&self.queue, testbed.chromium.is_busy()) {
+            let result = guarded(check, run_check(testbed, &self.app, check)).await;
+            if result.verdict == Verdict::Harness {
+                // A check that panicked has left its faults armed.
+                let _ = testbed.control.disarm().await;
+            }
+            let _ = self.results.send(result);
+        }
+    }
+
+    /// Works in a further testbed with the same app on another port. An app that does not follow
+    /// its port, or lets no user sign in there, is examined in one testbed.
+    async fn work_in_another(self, first: Arc<Testbed>) {
+        let Ok(testbed) = first.another(&self.app).await else {
             return;
         };
-        let result = guarded(check, run_check(&testbed, &app, check)).await;
-        if result.verdict == Verdict::Harness {
-            // A check that panicked has left its faults armed.
-            let _ = testbed.control.disarm().await;
+        let testbed = testbed.with(&first.chromium, &first.logs);
+        let flow = self.app.ways[0].flow;
+        if still_works(&testbed, &self.app, flow).await.is_ok() {
+            self.work(&testbed).await;
         }
-        if results.send(result).is_err() {
-            return;
-        }
+        testbed.stop().await;
     }
 }
 
@@ -124,25 +127,23 @@ async fn guarded(check: &'static Check, run: impl Future<Output = CheckResult>) 
     })
 }
 
-/// The next check. One Chromium runs at a time: meanwhile the other testbeds take the checks
-/// that need none, so that no testbed waits for it while there is other work.
-fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
+/// The next check. One Chromium runs at a time: while it is busy the other testbeds take the
+/// checks that need none, so that no testbed waits for it while there is other work.
+fn next(queue: &Queue, is_chromium_busy: bool) -> Option<&'static Check> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_chosen =
-        |check: &&Check| !(chromium.is_busy() && checks::steps_of(&check.id).needs_chromium);
-    let position = queue.iter().position(is_chosen).unwrap_or(0);
+    let is_free = |check: &&Check| !(is_chromium_busy && steps_of(&check.id).needs_chromium);
+    let position = queue.iter().position(is_free).unwrap_or(0);
     queue.remove(position)
 }
 
 /// The longest checks come first, then those for which the one Chromium is needed, so that the
 /// others run beside them.
-fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
-    let mut chosen = Vec::from(chosen);
-    chosen.sort_by_key(|check| {
+fn longest_first(mut chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
+    chosen.make_contiguous().sort_by_key(|check| {
         let is_long = LONG.contains(&check.id.as_str());
-        (!is_long, !checks::steps_of(&check.id).needs_chromium)
+        (!is_long, !steps_of(&check.id).needs_chromium)
     });
-    chosen.into()
+    chosen
 }
 
 /// The checks that wait for an app's own timer, or start it several times.
@@ -153,26 +154,12 @@ const LONG: [&str; 4] = [
     "rolling-restart",
 ];
 
-/// A further testbed with the same app on another port; `None` if the app does not follow
-/// its port, or no user can sign in there.
-async fn another(first: &Testbed, app: &App) -> Option<Testbed> {
-    let testbed = first.another(app).await.ok()?;
-    let works = still_works(&testbed, app, app.ways.first()?.flow).await;
-    works.is_ok().then_some(testbed)
-}
-
 #[cfg(test)]
 mod tests {
     use url::Url;
 
     use super::*;
     use crate::catalogue;
-    use crate::chromium::ChromiumSettings;
-
-    fn queue(ids: &[&str]) -> Queue {
-        let checks = ids.iter().filter_map(|id| catalogue::check(id));
-        Arc::new(Mutex::new(checks.collect()))
-    }
 
     #[test]
     fn a_slow_app_has_more_testbeds_unless_their_number_is_given() {
@@ -194,18 +181,14 @@ mod tests {
         assert!(result.actual.contains("panicked"), "{}", result.actual);
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    #[cfg_attr(not(feature = "consumers"), ignore = "needs Chromium: just test")]
-    async fn a_testbed_waits_for_chromium_only_when_nothing_else_is_left() {
-        let chromium = Chromium::new(&ChromiumSettings::Hidden);
-        let taken = |queue: &Queue| next(queue, &chromium).map(|it| it.id.as_str());
-        let queue = queue(&["relay", "back-button", "key-fresh"]);
-        assert_eq!(taken(&queue), Some("relay"));
-        let tab = chromium.open().await.unwrap();
-        assert_eq!(taken(&queue), Some("key-fresh"));
-        assert_eq!(taken(&queue), Some("back-button"));
-        assert_eq!(taken(&queue), None);
-        drop(tab);
-        chromium.stop().await;
+    #[test]
+    fn a_testbed_waits_for_chromium_only_when_nothing_else_is_left() {
+        let ids = ["relay", "back-button", "key-fresh"];
+        let checks = ids.iter().filter_map(|id| catalogue::check(id));
+        let queue = Arc::new(Mutex::new(checks.collect()));
+        let taken = [false, true, true, true].map(|is_busy| next(&queue, is_busy));
+        let taken = taken.map(|it| it.map(|check| check.id.as_str()));
+        let [relay, back_button, key_fresh] = ids.map(Some);
+        assert_eq!(taken, [relay, key_fresh, back_button, None]);
     }
 }
