@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::browser::{Clickable, Page, Visit, encode};
 use crate::calls::operation;
 use crate::transcript::TranscriptLine;
-use crate::verdict::Stop;
+use crate::verdict::{Outcome, Stop};
 
 /// A flow of the specification.
 #[derive(
@@ -83,11 +83,8 @@ pub(crate) type Failed = BTreeMap<&'static str, (String, Vec<TranscriptLine>)>;
 impl App {
     /// The flows that the app offers.
     pub(crate) fn flows(&self) -> Vec<Flow> {
-        let has = |flow: &Flow| self.ways.iter().any(|way| way.flow == *flow);
-        [Flow::Clean, Flow::Legacy]
-            .into_iter()
-            .filter(has)
-            .collect()
+        let flows = [Flow::Clean, Flow::Legacy].into_iter();
+        flows.filter(|flow| self.way(*flow).is_some()).collect()
     }
 
     /// The first way of a flow.
@@ -139,40 +136,31 @@ impl Step {
         }
     }
 
-    /// The end of a check for whose step `page` has no control; `setting` names one.
-    pub(crate) fn missing_on(&self, page: &Page, setting: &str) -> Stop {
-        Stop::not_testable(format!(
-            "the page {} (status {}) has no {} any more: if it is another control now, name it with {setting}",
-            page.url.path(),
-            page.status,
-            self.describe()
-        ))
+    /// The request that the step makes from `page`; the end of a check if the page lacks it.
+    /// `setting` names the control.
+    pub(crate) fn required_on(&self, page: &Page, setting: &str) -> Outcome<Visit> {
+        self.on_page(page).ok_or_else(|| {
+            Stop::not_testable(format!(
+                "the page {} (status {}) has no {} any more: if it is another control now, name it with {setting}",
+                page.url.path(),
+                page.status,
+                self.describe()
+            ))
+        })
     }
 
-    /// Whether the steps differ at most in tokens, which are new on each page.
+    /// Whether the steps of two controls differ at most in tokens, which are new on each page.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.without_tokens() == other.without_tokens()
+        self.describe() == other.describe()
     }
 
-    fn without_tokens(&self) -> Self {
-        let mut step = self.clone();
-        if let Self::Target {
-            path,
-            fields,
-            field,
-            ..
-        } = &mut step
-        {
-            *path = target_without_tokens(path);
-            let values = fields.iter_mut().chain(field).map(|(_, value)| value);
-            values.filter(|it| is_token(it)).for_each(String::clear);
-        }
-        step
+    /// Whether they differ at most in tokens, and in the fields of their forms.
+    fn has_target_of(&self, other: &Self) -> bool {
+        self.without_fields().is_like(&other.without_fields())
     }
 
-    /// The step without the fields that its form may have with other values.
     fn without_fields(&self) -> Self {
-        let mut step = self.without_tokens();
+        let mut step = self.clone();
         if let Self::Target { fields, .. } = &mut step {
             fields.clear();
         }
@@ -188,49 +176,34 @@ impl Step {
             }
             Self::Target { .. } => {
                 let controls = page.controls();
+                let steps: Vec<_> = controls.iter().map(Self::to).collect();
                 // Of several, the one that differs least.
-                let parts = [Self::clone, Self::without_tokens, Self::without_fields];
-                let mut found = parts.iter().filter_map(|part| {
-                    let mut controls = controls.iter();
-                    controls.find(|it| part(&Self::to(it)) == part(self))
+                let likeness = [Self::eq, Self::is_like, Self::has_target_of];
+                let mut found = likeness.iter().filter_map(|is_like| {
+                    let mut steps = steps.iter();
+                    steps.position(|it| is_like(it, self))
                 });
-                Some(Visit::press(page, found.next()?))
+                Some(Visit::press(page, &controls[found.next()?]))
             }
-            Self::Request { method, path, body } => {
-                let target = page.url.join(path).ok()?;
-                let visit = Visit::typed(&target).by_page_of(&page.url);
-                let mut visit = visit.with_method(method.parse().ok()?);
-                visit.is_by_script = true;
-                let fields = || url::form_urlencoded::parse(body.as_bytes()).into_owned();
-                match method.as_str() {
-                    "GET" => {}
-                    _ if body.starts_with('{') => visit.json = Some(body.clone()),
-                    _ => visit.fields = Some(fields().collect()),
-                }
-                Some(visit)
-            }
+            Self::Request { method, path, body } => request_of(page, method, path, body),
         }
     }
 
     /// The request that the step makes from a tab that was opened earlier: many pages hide
     /// the sign-in from a user who is signed in.
     pub(crate) fn in_another_tab(&self, page: &Page) -> Option<Visit> {
-        let Self::Target {
-            method,
-            path,
-            fields,
-            field,
-        } = self
-        else {
-            return None;
-        };
-        let body: Vec<_> = fields.iter().chain(field).cloned().collect();
-        let request = Self::Request {
-            method: method.clone(),
-            path: path.clone(),
-            body: encode(&body),
-        };
-        request.on_page(page)
+        match self {
+            Self::Target {
+                method,
+                path,
+                fields,
+                field,
+            } => {
+                let body: Vec<_> = fields.iter().chain(field).cloned().collect();
+                request_of(page, method, path, &encode(&body))
+            }
+            Self::Css(_) | Self::Request { .. } => None,
+        }
     }
 
     /// The step as the report shows it, without tokens.
@@ -243,21 +216,18 @@ impl Step {
                 fields,
                 field,
             } => {
-                let shown = fields
-                    .iter()
-                    .filter(|(_, it)| !it.is_empty() && !is_token(it));
-                let shown = shown.chain(field).map(|(name, value)| {
-                    let value = if is_token(value) { "\u{2026}" } else { value };
-                    format!("{name}={value}")
+                let is_shown = |(_, it): &&(String, String)| !it.is_empty() && !is_token(it);
+                let shown = fields.iter().filter(is_shown).chain(field);
+                let shown = shown.map(|(name, value)| match is_token(value) {
+                    true => format!("{name}=\u{2026}"),
+                    false => format!("{name}={value}"),
                 });
                 let shown: Vec<_> = shown.collect();
                 let with = if shown.is_empty() { "" } else { " with " };
                 let path = shown_target(path);
                 format!("{method} {path}{with}{}", shown.join("&"))
             }
-            Self::Request { method, path, .. } => {
-                format!("{method} {}", shown_target(path))
-            }
+            Self::Request { method, path, .. } => format!("{method} {}", shown_target(path)),
         }
     }
 
@@ -288,10 +258,10 @@ impl Step {
     /// The step as `examine.toml` and a flag take it, and [`Step::parse`] reads it.
     pub(crate) fn setting(&self) -> String {
         match self {
-            Self::Css(css) => format!("css:{css}"),
-            Self::Target { method, path, .. } => format!("{method} {path}"),
-            Self::Request { method, path, body } if body.is_empty() => format!("{method} {path}"),
-            Self::Request { method, path, body } => format!("{method} {path} {body}"),
+            Self::Request { method, path, body } => {
+                format!("{method} {path} {body}").trim_end().to_owned()
+            }
+            _ => self.describe(),
         }
     }
 
@@ -302,6 +272,21 @@ impl Step {
             Self::Target { path, .. } | Self::Request { path, .. } => Some(path),
         }
     }
+}
+
+/// The request that a script makes from `page`: without a body, of JSON, or of the fields of a
+/// form.
+fn request_of(page: &Page, method: &str, path: &str, body: &str) -> Option<Visit> {
+    let visit = Visit::typed(&page.url.join(path).ok()?).by_page_of(&page.url);
+    let mut visit = visit.with_method(method.parse().ok()?);
+    visit.is_by_script = true;
+    let fields = || url::form_urlencoded::parse(body.as_bytes()).into_owned();
+    match method {
+        "GET" => {}
+        _ if body.starts_with('{') => visit.json = Some(body.to_owned()),
+        _ => visit.fields = Some(fields().collect()),
+    }
+    Some(visit)
 }
 
 /// The shortest value of a parameter that may be a token.
@@ -322,36 +307,26 @@ fn is_token(value: &str) -> bool {
         && (has(char::is_ascii_digit) || (value.len() >= MIN_RANDOM && is_mixed()))
 }
 
-/// The path, and the parameters with their values, except those that may be tokens.
-fn target_without_tokens(target: &str) -> String {
-    let Some((path, query)) = target.split_once('?') else {
-        return target.to_owned();
-    };
-    let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
-    let pairs: Vec<_> = pairs
-        .map(|(name, value)| match is_token(&value) {
-            true => (name, String::new()),
-            false => (name, value),
-        })
-        .collect();
-    format!("{path}?{}", encode(&pairs))
-}
-
 /// The target for a person: the values that may be tokens are left out.
 pub(crate) fn shown_target(target: &str) -> String {
     let Some((path, query)) = target.split_once('?') else {
         return stack::mask::scrub(target);
     };
-    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, value)) if is_token(value) => format!("{name}=\u{2026}"),
-        _ => pair.to_owned(),
-    });
+    let pairs =
+        query.split('&').map(
+            |pair| match url::form_urlencoded::parse(pair.as_bytes()).next() {
+                Some((name, value)) if is_token(&value) => format!("{name}=\u{2026}"),
+                _ => pair.to_owned(),
+            },
+        );
     let pairs: Vec<_> = pairs.collect();
     stack::mask::scrub(&format!("{path}?{}", pairs.join("&")))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::browser::tests::html;
 
@@ -364,10 +339,10 @@ mod tests {
         let body = format!("<form>{}</form>", "<button>x</button>".repeat(5_000));
         let controls = html(&body).controls();
         assert_eq!(controls.len(), 1_000);
-        let [Clickable::Button(one, _), Clickable::Button(other, _)] = &controls[..2] else {
-            panic!("they are buttons");
-        };
-        assert!(std::sync::Arc::ptr_eq(one, other));
+        assert!(matches!(
+            &controls[..2],
+            [Clickable::Button(one, _), Clickable::Button(other, _)] if Arc::ptr_eq(one, other)
+        ));
     }
 
     #[test]
@@ -430,9 +405,9 @@ mod tests {
 
     #[test]
     fn a_missing_control_names_the_setting_that_replaces_it() {
-        let stop = step_to("/logout").missing_on(&html("<p>Hello"), "sign_out");
+        let visit = step_to("/logout").required_on(&html("<p>Hello"), "sign_out");
         let sentence = "the page / (status 200) has no GET /logout any more: if it is another control now, name it with sign_out";
-        assert_eq!(stop, Stop::not_testable(sentence));
+        assert_eq!(visit.unwrap_err(), Stop::not_testable(sentence));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 pub(crate) use agent::program::Printed;
 
-use crate::time::within;
+use crate::time::{Stopwatch, pause, within};
 
 /// The time that an app has to answer its first request.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -21,15 +21,22 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time that an app has to end by itself.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The time after which a restart is given up.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A running app. Its environment has the client secret.
 pub(crate) struct AppProcess {
     program: Program,
     command: Vec<String>,
     environment: Vec<(String, String)>,
+    /// The host and the port at which it is to listen.
+    host: String,
+    port: u16,
 }
 
 impl AppProcess {
-    /// Starts `command` with `environment` beside its own.
+    /// Starts `command`, which is to listen at `port` of `host`, with `environment` beside its
+    /// own.
     ///
     /// # Errors
     ///
@@ -37,38 +44,37 @@ impl AppProcess {
     pub(crate) fn start(
         command: &[String],
         environment: Vec<(String, String)>,
+        (host, port): (&str, u16),
     ) -> Result<Self, String> {
         Ok(Self {
             program: start_after(&Output::default(), command, &environment)?,
             command: command.to_vec(),
             environment,
+            host: host.to_owned(),
+            port,
         })
     }
 
-    /// Starts another by the same command, with these settings in the place of its own.
+    /// Ends the app, as a crash would, if it still runs, and starts another, whose output
+    /// follows.
     ///
     /// # Errors
     ///
-    /// If the program cannot be started.
-    pub(crate) fn another(&self, settings: &[(&str, &str)]) -> Result<Self, String> {
-        let settings = settings
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        // Of two with one name the later counts.
-        let environment = self.environment.iter().cloned().chain(settings);
-        Self::start(&self.command, environment.collect())
-    }
-
-    /// Ends the app and starts another, whose output follows.
-    ///
-    /// # Errors
-    ///
-    /// If the program cannot be started.
-    pub(crate) fn restart(&mut self) -> Result<(), String> {
-        self.stop();
-        let output = &self.program.output;
-        self.program = start_after(output, &self.command, &self.environment)?;
-        Ok(())
+    /// If the program cannot be started, or does not listen again.
+    pub(crate) async fn restart(&mut self) -> Result<(), String> {
+        let watch = Stopwatch::start();
+        loop {
+            self.stop();
+            Program::is_silent_at(&self.host, self.port, RESTART_TIMEOUT).await;
+            let output = &self.program.output;
+            self.program = start_after(output, &self.command, &self.environment)?;
+            let listens = self.listens().await;
+            // The port may still be taken by the connections of the one before.
+            if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {
+                return listens;
+            }
+            pause(Duration::from_millis(200)).await;
+        }
     }
 
     /// Asks the app to end, as a deployment does, and ends it if it does not.
@@ -80,14 +86,15 @@ impl AppProcess {
         self.stop();
     }
 
-    /// Waits until something listens at `port` of this machine.
+    /// Waits until something listens at its port.
     ///
     /// # Errors
     ///
     /// If the command ends before, or never listens.
-    pub(crate) async fn listens_at(&mut self, host: &str, port: u16) -> Result<(), String> {
-        let listens = self.program.listens_at(host, port, START_TIMEOUT).await;
-        listens.map_err(|error| {
+    pub(crate) async fn listens(&mut self) -> Result<(), String> {
+        let port = self.port;
+        let listens = self.program.listens_at(&self.host, port, START_TIMEOUT);
+        listens.await.map_err(|error| {
             let reason = match error {
                 NotListening::Ended(status) => format!(
                     "the command ended before it listened ({status}): start it by hand and mend what it says."
@@ -104,13 +111,12 @@ impl AppProcess {
 
     /// The status and the last words of an app that has ended by itself; `None` while something
     /// listens.
-    pub(crate) async fn end(&mut self, host: &str, port: u16) -> Option<String> {
+    pub(crate) async fn end(&mut self) -> Option<String> {
         let status = self.program.status().ok()??;
         // A command may leave the app behind, in the background.
-        if TcpStream::connect((host, port)).await.is_ok() {
-            return None;
-        }
-        Some(format!("({status}).{}", self.last_lines()))
+        let connected = TcpStream::connect((self.host.as_str(), self.port)).await;
+        let ended = || format!("({status}).{}", self.last_lines());
+        connected.is_err().then(ended)
     }
 
     /// The end of the output, masked.
@@ -147,23 +153,18 @@ fn start_after(
         .args(arguments)
         // Into a pipe, Python prints in blocks, the last of which an end would lose.
         .env("PYTHONUNBUFFERED", "1")
+        // Of two with one name the later counts.
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Program::start_after(output, command, EndsBy::KillOfGroup)
-        .map_err(|error| cannot_start(program, &error))
-}
-
-fn cannot_start(program: &str, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => {
-            format!(
-                "there is no program `{program}`: give the command as you would in a shell here"
-            )
-        }
+    let started = Program::start_after(output, command, EndsBy::KillOfGroup);
+    started.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "there is no program `{program}`: give the command as you would in a shell here"
+        ),
         _ => format!("`{program}` cannot be started: {error}"),
-    }
+    })
 }
 
 /// The part of a log that is read: its end, for the logins of a check are there.
@@ -210,7 +211,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_an_app_appends_is_read() {
+    fn only_what_an_app_appends_is_read_and_of_much_the_end() {
+        let nowhere = LogFile::from_now(Path::new("/nowhere/app.log"));
+        assert!(nowhere.appended().is_err());
         let mut file = tempfile::NamedTempFile::new().unwrap();
         writeln!(file, "before").unwrap();
         let log = LogFile::from_now(file.path());
@@ -219,24 +222,11 @@ mod tests {
         assert_eq!(log.appended().unwrap(), "after\n");
         file.as_file().set_len(2).unwrap();
         assert_eq!(log.appended().unwrap(), "be");
-    }
-
-    #[test]
-    fn of_a_long_log_the_end_is_read() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        let log = LogFile::from_now(file.path());
-        let far = file.as_file().set_len(MAX_BYTES);
-        far.unwrap();
+        file.as_file().set_len(MAX_BYTES).unwrap();
         file.seek(SeekFrom::End(0)).unwrap();
         write!(file, "the last login").unwrap();
         let appended = log.appended().unwrap();
         assert_eq!(appended.len() as u64, MAX_BYTES);
         assert!(appended.ends_with("the last login"));
-    }
-
-    #[test]
-    fn a_log_that_never_appears_cannot_be_read() {
-        let log = LogFile::from_now(Path::new("/nowhere/app.log"));
-        assert!(log.appended().is_err());
     }
 }

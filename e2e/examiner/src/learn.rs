@@ -189,7 +189,7 @@ impl Learning<'_> {
 
     /// Finds the project, and what else is known before anybody has signed in.
     async fn find_project(&mut self) -> Result<(), String> {
-        let project = match &self.testbed.project {
+        let project = match self.testbed.project() {
             Some(project) => project.clone(),
             None => refusals::project(self.testbed, &self.app.ways[0].project).await?,
         };

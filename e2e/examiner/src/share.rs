@@ -55,11 +55,12 @@ impl SharedState {
         let mut store = None;
         if !command.is_empty() {
             let of_share = |error| format!("the store of share: {error}");
-            let mut started = AppProcess::start(&command, environment.clone()).map_err(of_share)?;
+            let address = ("127.0.0.1", port);
+            let started = AppProcess::start(&command, environment.clone(), address);
+            let mut started = started.map_err(of_share)?;
             let mut texts = share.command.iter().chain(share.env.values());
             if texts.any(|text| text.contains("{port}")) {
-                let listens = started.listens_at("127.0.0.1", port).await;
-                listens.map_err(of_share)?;
+                started.listens().await.map_err(of_share)?;
             }
             store = Some(started);
         }

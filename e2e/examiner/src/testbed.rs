@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use agent::http::Reach;
-use agent::program::Program;
 use reqwest::Client;
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
@@ -14,10 +13,10 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::app::App;
+use crate::app::{App, Step};
 use crate::app_process::{AppProcess, LogFile, Printed};
 use crate::balancer::Balancer;
-use crate::browser::{Arrival, Browser, Parties, RecordedRequests, Visit, origin};
+use crate::browser::{Arrival, Browser, Page, Parties, RecordedRequests, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
@@ -41,8 +40,6 @@ pub(crate) struct Testbed {
     pub(crate) addresses: StackAddresses,
     /// The page on which a visitor chooses to sign in.
     pub(crate) start: Url,
-    /// The project of an app that the examiner starts; that of another app is learnt.
-    pub(crate) project: Option<Project>,
     /// The project of an app that ran already, once it is learnt: the stack serves others
     /// as well.
     learnt_project: OnceLock<String>,
@@ -50,6 +47,9 @@ pub(crate) struct Testbed {
     /// The app's log files, from the beginning of the examination on.
     pub(crate) logs: Vec<LogFile>,
     launched: Option<Launched>,
+    balancer: Option<Balancer>,
+    /// The stack, if it is of this testbed alone.
+    _stack: Option<Stack>,
     client: Client,
     last_mark: AtomicU64,
 }
@@ -57,14 +57,34 @@ pub(crate) struct Testbed {
 impl Testbed {
     /// The stack at `control`, and an app that runs already.
     pub(crate) async fn attach(control: &str, start: &Url) -> Result<Self, String> {
-        let control = Control::at(control)?;
-        let addresses = control.addresses().await.map_err(|error| {
+        Self::on_stack(control, start).await.map_err(|error| {
             format!(
                 "{error}. Start one with `just up`, name another with --control, or give the app's command after -- \
                  and the examiner starts both"
             )
-        })?;
-        Self::new(control, addresses, start, None, None)
+        })
+    }
+
+    async fn on_stack(control: &str, start: &Url) -> Result<Self, String> {
+        let control = Control::at(control)?;
+        let client = agent::http::builder(Reach::Loopback)
+            .timeout(ANSWER_TIMEOUT)
+            // A reused connection that the app closes meanwhile would look like its fault.
+            .pool_max_idle_per_host(0)
+            .tls_danger_accept_invalid_certs(true);
+        Ok(Self {
+            addresses: control.addresses().await?,
+            control,
+            start: start.clone(),
+            learnt_project: OnceLock::new(),
+            chromium: Chromium::new(&ChromiumSettings::Off),
+            logs: Vec::new(),
+            launched: None,
+            balancer: None,
+            _stack: None,
+            client: agent::http::build(client)?,
+            last_mark: AtomicU64::new(0),
+        })
     }
 
     /// A stack of its own, and an app that its command starts with its settings in the
@@ -76,13 +96,13 @@ impl Testbed {
                 "another program listens on port {port}: stop it, give a start page with another port, or leave out the command to examine what runs there"
             ));
         }
-        Self::launch_at(plan.clone(), &[port], None).await
+        Self::launch_at(plan.clone(), &[port]).await
     }
 
     /// The same app once more, with a stack and a port of its own.
     pub(crate) async fn another(&self, app: &App) -> Result<Self, String> {
         let [port, _] = free_ports()?;
-        Self::launch_at(self.plan_at(app, port)?, &[port], None).await
+        Self::launch_at(self.plan_at(app, port)?, &[port]).await
     }
 
     /// The same app in two instances behind a balancer, with a stack of their own.
@@ -91,13 +111,16 @@ impl Testbed {
         let (host, _) = host_and_port(&self.start);
         let balancer = Balancer::start(host, ports).await?;
         let plan = self.plan_at(app, balancer.port)?;
-        Self::launch_at(plan, &ports, Some(balancer)).await
+        let testbed = Self::launch_at(plan, &ports).await?;
+        Ok(Self {
+            balancer: Some(balancer),
+            ..testbed
+        })
     }
 
     /// The plan of the same app at another port, with its callbacks there.
     fn plan_at(&self, app: &App, port: u16) -> Result<ExaminationPlan, String> {
-        let launched = self.launched.as_ref().ok_or(NOT_OURS)?;
-        let mut plan = launched.plan.clone();
+        let mut plan = self.launched()?.plan.clone();
         let moved = plan.start.set_port(Some(port));
         moved.map_err(|()| "the start page has no port".to_owned())?;
         let (own, here) = (origin(&self.start), origin(&plan.start));
@@ -109,26 +132,21 @@ impl Testbed {
     }
 
     /// A stack of its own, and an instance of the app at each of `ports`.
-    async fn launch_at(
-        plan: ExaminationPlan,
-        ports: &[u16],
-        balancer: Option<Balancer>,
-    ) -> Result<Self, String> {
-        let start = plan.start.clone();
+    async fn launch_at(plan: ExaminationPlan, ports: &[u16]) -> Result<Self, String> {
         let settings = StackSettings {
             automatic: false,
             ..StackSettings::for_tests()
         };
         let stack = Stack::start(settings).await;
         let stack = stack.map_err(|error| format!("no stack can be started here: {error}"))?;
-        let control = Control::at(&stack.urls().control)?;
-        let addresses = control.addresses().await?;
+        let testbed = Self::on_stack(&stack.urls().control, &plan.start).await?;
         let mut callbacks = plan.callbacks.clone();
         if callbacks.is_empty() {
             // A project has a callback; the app's own is registered when it names it.
-            callbacks.push(format!("{}/callback", origin(&start)));
+            callbacks.push(format!("{}/callback", origin(&plan.start)));
         }
-        let project = control
+        let project = testbed
+            .control
             .register("The app under examination", &callbacks)
             .await
             .map_err(|error| {
@@ -138,49 +156,50 @@ impl Testbed {
                 )
             })?;
         let shared = SharedState::start(plan.share.as_ref()).await?;
+        let testbed = testbed.with_app(plan, project, ports, shared).await?;
+        Ok(Self {
+            _stack: Some(stack),
+            ..testbed
+        })
+    }
+
+    /// The same testbed with an app for `project`: an instance at each of `ports`, with the
+    /// environment of `shared` beside its own settings.
+    async fn with_app(
+        self,
+        plan: ExaminationPlan,
+        project: Project,
+        ports: &[u16],
+        shared: SharedState,
+    ) -> Result<Self, String> {
+        let (host, _) = host_and_port(&self.start);
         let mut instances = Vec::new();
         // One after the other, as a deployment starts them: the first may set up the store.
         for port in ports {
-            let own = settings_of_app(&control, &addresses, &project, &start, *port);
-            let environment = [shared.environment.clone(), own].concat();
-            let mut process = AppProcess::start(&plan.command, environment)?;
-            process.listens_at(host_and_port(&start).0, *port).await?;
-            instances.push((*port, Mutex::new(process)));
+            let own = [
+                ("SIGNIN_BASE_URL", self.addresses.broker.clone()),
+                ("SIGNIN_CLIENT_ID", project.client_id.clone()),
+                ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
+                ("CONSUMER_BASE_URL", origin(&self.start)),
+                ("PORT", port.to_string()),
+                ("KIT_CLOCK_URL", format!("{}/api/clock", self.control.url())),
+            ];
+            let own = own.map(|(name, value)| (name.to_owned(), value));
+            let environment = [&shared.environment[..], &own].concat();
+            let mut process = AppProcess::start(&plan.command, environment, (host, *port))?;
+            process.listens().await?;
+            instances.push(Mutex::new(process));
         }
         let launched = Launched {
-            _stack: Some(stack),
             plan,
-            instances,
-            balancer,
-            _shared: shared,
-            ended_in: OnceLock::new(),
-        };
-        Self::new(control, addresses, &start, Some(project), Some(launched))
-    }
-
-    fn new(
-        control: Control,
-        addresses: StackAddresses,
-        start: &Url,
-        project: Option<Project>,
-        launched: Option<Launched>,
-    ) -> Result<Self, String> {
-        let client = agent::http::builder(Reach::Loopback)
-            .timeout(ANSWER_TIMEOUT)
-            // A reused connection that the app closes meanwhile would look like its fault.
-            .pool_max_idle_per_host(0)
-            .tls_danger_accept_invalid_certs(true);
-        Ok(Self {
-            control,
-            addresses,
-            start: start.clone(),
             project,
-            learnt_project: OnceLock::new(),
-            chromium: Chromium::new(&ChromiumSettings::Off),
-            logs: Vec::new(),
-            launched,
-            client: agent::http::build(client)?,
-            last_mark: AtomicU64::new(0),
+            instances,
+            ended_in: OnceLock::new(),
+            shared,
+        };
+        Ok(Self {
+            launched: Some(launched),
+            ..self
         })
     }
 
@@ -226,16 +245,29 @@ impl Testbed {
         origin(url) == self.addresses.broker
     }
 
-    /// Follows a press up to the broker, whose address it does not ask for.
-    pub(crate) async fn up_to_broker(
+    /// Takes these steps from `page` on, up to the broker, whose address the browser does not ask
+    /// for.
+    pub(crate) async fn take(
         &self,
+        steps: &[Step],
         browser: &mut Browser,
-        visit: Visit,
+        mut page: Page,
     ) -> Outcome<Arrival> {
-        if self.is_broker(&visit.url) {
-            return Ok(Arrival::Stopped(visit));
+        for step in steps {
+            let visit = step.required_on(&page, "sign_in");
+            let visit = visit.or_else(|missing| step.in_another_tab(&page).ok_or(missing))?;
+            if self.is_broker(&visit.url) {
+                return Ok(Arrival::Stopped(visit));
+            }
+            match browser
+                .visit_until(visit, |url| self.is_broker(url))
+                .await?
+            {
+                Arrival::Page(next) => page = next,
+                stopped @ Arrival::Stopped(_) => return Ok(stopped),
+            }
         }
-        browser.visit_until(visit, |url| self.is_broker(url)).await
+        Ok(Arrival::Page(page))
     }
 
     /// The host of the broker.
@@ -246,11 +278,8 @@ impl Testbed {
 
     /// The provider whose page `url` is.
     pub(crate) fn provider_at(&self, url: &Url) -> Option<&'static str> {
-        match origin(url) {
-            it if it == self.addresses.upstreams.google => Some("google"),
-            it if it == self.addresses.upstreams.github => Some("github"),
-            _ => None,
-        }
+        let party = self.parties().name_of(url);
+        ["google", "github"].into_iter().find(|it| party == *it)
     }
 
     /// Whether the examiner has started the app itself.
@@ -258,10 +287,14 @@ impl Testbed {
         self.launched.is_some()
     }
 
+    /// The project of an app that the examiner has started; that of another app is learnt.
+    pub(crate) fn project(&self) -> Option<&Project> {
+        self.launched.as_ref().map(|it| &it.project)
+    }
+
     /// The latest output of the app; none of one that ran already.
     pub(crate) async fn output(&self) -> Option<Printed> {
-        let launched = self.launched.as_ref()?;
-        let (_, process) = launched.instances.first()?;
+        let process = self.launched.as_ref()?.instances.first()?;
         Some(process.lock().await.output())
     }
 
@@ -269,24 +302,29 @@ impl Testbed {
     /// while it listens. Of an app that ran already nothing is known.
     pub(crate) async fn end_of_app(&self, id: &str) -> Option<String> {
         let launched = self.launched.as_ref()?;
-        let (host, _) = host_and_port(&self.start);
-        let (port, process) = launched.instances.first()?;
-        let end = process.lock().await.end(host, *port).await?;
+        let end = launched.instances.first()?.lock().await.end().await?;
         let first = launched.ended_in.get_or_init(|| id.to_owned());
         Some(format!("the app ended in {first} {end}"))
     }
 
     /// Ends the app, as a crash would, and starts it again; the stack goes on.
     pub(crate) async fn restart_app(&self) -> Outcome {
+        self.launched()?.restart(0).await
+    }
+
+    /// The app that the examiner has started. Not tested of one that ran already.
+    fn launched(&self) -> Outcome<&Launched> {
         let launched = self.launched.as_ref();
-        let launched = launched.ok_or_else(|| Stop::not_tested(NOT_OURS))?;
-        launched.restart(0).await
+        launched.ok_or_else(|| {
+            Stop::not_tested(
+                "the examiner did not start this app: give its command after -- to try that",
+            )
+        })
     }
 
     /// The balancer in front of two instances, and what runs behind it.
     pub(crate) fn balanced(&self) -> Outcome<(&Balancer, &Launched)> {
-        let launched = self.launched.as_ref();
-        let balanced = launched.and_then(|it| Some((it.balancer.as_ref()?, it)));
+        let balanced = self.balancer.as_ref().zip(self.launched.as_ref());
         balanced.ok_or_else(|| Stop::harness("the app has one instance"))
     }
 
@@ -294,42 +332,28 @@ impl Testbed {
     /// and with `more` in its environment. Not tested of an app that ran already, and of one that
     /// takes no such settings.
     pub(crate) async fn second_app(&self, broker: &str, more: &[(&str, &str)]) -> Outcome<Self> {
-        let launched = self.launched.as_ref();
-        let launched = launched.ok_or_else(|| Stop::not_tested(NOT_OURS))?;
+        let launched = self.launched()?;
         let [port, _] = free_ports().map_err(Stop::harness)?;
-        let mut plan = launched.plan.clone();
-        let _ = plan.start.set_port(Some(port));
-        let start = plan.start.clone();
-        let (here, number) = (origin(&start), port.to_string());
-        let own = [
-            ("SIGNIN_BASE_URL", broker),
-            ("CONSUMER_BASE_URL", &here),
-            ("PORT", &number),
-        ];
-        let (_, first) = &launched.instances[0];
-        let another = first.lock().await.another(&[&own, more].concat());
-        let mut process = another.map_err(Stop::not_tested)?;
-        let listens = process.listens_at(host_and_port(&start).0, port).await;
-        listens.map_err(Stop::not_tested)?;
-        let mut addresses = self.addresses.clone();
-        broker.clone_into(&mut addresses.broker);
-        let launched = Launched {
-            _stack: None,
-            plan,
-            instances: vec![(port, Mutex::new(process))],
-            balancer: None,
-            ended_in: OnceLock::new(),
-            _shared: SharedState::default(),
-        };
-        let (control, project) = (self.control.clone(), self.project.clone());
-        Self::new(control, addresses, &start, project, Some(launched)).map_err(Stop::harness)
+        let plan = self.plan_at(&App::default(), port).map_err(Stop::harness)?;
+        let copy = Self::on_stack(self.control.url(), &plan.start).await;
+        let mut copy = copy.map_err(Stop::harness)?;
+        broker.clone_into(&mut copy.addresses.broker);
+        let mut shared = SharedState::default();
+        shared.environment.clone_from(&launched.shared.environment);
+        let more = more
+            .iter()
+            .map(|&(name, it)| (name.to_owned(), it.to_owned()));
+        shared.environment.extend(more);
+        let project = launched.project.clone();
+        let copied = copy.with_app(plan, project, &[port], shared).await;
+        copied.map_err(Stop::not_tested)
     }
 
     /// The number of the latest event.
     pub(crate) async fn mark(&self) -> Outcome<u64> {
         // From the last mark on: the whole log grows with the examination.
         let after = self.last_mark.load(Ordering::Relaxed);
-        let events = self.control.events(after).await.map_err(Stop::harness)?;
+        let events = self.control.events(after).await?;
         let mark = events.last().map_or(after, |event| event.seq);
         self.last_mark.fetch_max(mark, Ordering::Relaxed);
         Ok(mark)
@@ -337,8 +361,7 @@ impl Testbed {
 
     /// The calls at the broker after `mark`.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
-        let events = self.control.events(mark).await.map_err(Stop::harness)?;
-        let mut calls = calls::from_events(events);
+        let mut calls = calls::from_events(self.control.events(mark).await?);
         if let Some(own) = self.learnt_project.get() {
             calls.retain(|call| call.project.as_ref().is_none_or(|its| its == own));
         }
@@ -360,8 +383,7 @@ impl Testbed {
         if let Some(own) = own.filter(|_| operation != PROFILE) {
             more.insert("client_id".to_owned(), json!(own));
         }
-        let armed = self.control.arm(operation, fault, &more.into()).await;
-        armed.map_err(Stop::from)
+        Ok(self.control.arm(operation, fault, &more.into()).await?)
     }
 
     /// The calls at the broker after `mark`, once none has come for `idle`: an app may
@@ -381,56 +403,32 @@ impl Testbed {
 
     /// Ends the app, if the examiner has started it.
     pub(crate) async fn stop(&self) {
-        if let Some(launched) = &self.launched {
-            for (_, process) in &launched.instances {
-                process.lock().await.stop();
-            }
+        for process in self.launched.iter().flat_map(|it| &it.instances) {
+            process.lock().await.stop();
         }
     }
 }
 
-/// The time after which a restart is given up.
-const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The way out where a check needs an app that the examiner has started.
-const NOT_OURS: &str = "the examiner did not start this app: give its command after -- to try that";
-
-/// An app, and its stack if it has one of its own, that end with this value.
+/// An app that ends with this value.
 pub(crate) struct Launched {
-    _stack: Option<Stack>,
     pub(crate) plan: ExaminationPlan,
-    /// The instances of the app, each with its port.
-    instances: Vec<(u16, Mutex<AppProcess>)>,
-    balancer: Option<Balancer>,
+    project: Project,
+    instances: Vec<Mutex<AppProcess>>,
     /// The check in which the app ended by itself.
     ended_in: OnceLock<String>,
-    _shared: SharedState,
+    shared: SharedState,
 }
 
 impl Launched {
     /// Ends an instance, as a deployment does.
     pub(crate) async fn end_gently(&self, instance: usize) {
-        let (_, process) = &self.instances[instance];
-        process.lock().await.end_gently().await;
+        self.instances[instance].lock().await.end_gently().await;
     }
 
     /// Ends an instance, as a crash would, if it still runs, and starts it again.
     pub(crate) async fn restart(&self, instance: usize) -> Outcome {
-        let (port, process) = &self.instances[instance];
-        let mut process = process.lock().await;
-        let (host, _) = host_and_port(&self.plan.start);
-        let watch = Stopwatch::start();
-        process.stop();
-        Program::is_silent_at(host, *port, RESTART_TIMEOUT).await;
-        loop {
-            process.restart().map_err(Stop::not_testable)?;
-            let listens = process.listens_at(host, *port).await;
-            // The port may still be taken by the connections of the one before.
-            if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {
-                return listens.map_err(Stop::not_testable);
-            }
-            pause(Duration::from_millis(200)).await;
-        }
+        let restarted = self.instances[instance].lock().await.restart().await;
+        restarted.map_err(Stop::not_testable)
     }
 }
 
@@ -438,24 +436,4 @@ impl Launched {
 fn host_and_port(start: &Url) -> (&str, u16) {
     let host = start.host_str().unwrap_or("localhost");
     (host, start.port_or_known_default().unwrap_or(80))
-}
-
-/// The settings of an app that the examiner starts.
-fn settings_of_app(
-    control: &Control,
-    addresses: &StackAddresses,
-    project: &Project,
-    start: &Url,
-    port: u16,
-) -> Vec<(String, String)> {
-    [
-        ("SIGNIN_BASE_URL", addresses.broker.clone()),
-        ("SIGNIN_CLIENT_ID", project.client_id.clone()),
-        ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
-        ("CONSUMER_BASE_URL", origin(start)),
-        ("PORT", port.to_string()),
-        ("KIT_CLOCK_URL", format!("{}/api/clock", control.url())),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::app::{App, Flow, SignInWay, Step};
-use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
+use crate::browser::{Arrival, Browser, Page, Visit};
 use crate::calls::{self, Call};
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
@@ -87,51 +87,34 @@ impl<'w> Trial<'w> {
         &self,
         browser: &mut Browser,
         way: &SignInWay,
-        mut page: Page,
+        page: Page,
     ) -> Outcome<Visit> {
-        for step in &way.steps {
-            let visit = step
-                .on_page(&page)
-                .or_else(|| step.in_another_tab(&page))
-                .ok_or_else(|| step.missing_on(&page, "sign_in"))?;
-            match self.testbed.up_to_broker(browser, visit).await? {
-                Arrival::Stopped(visit) => return Ok(visit),
-                Arrival::Page(next) => page = next,
-            }
+        match self.testbed.take(&way.steps, browser, page).await? {
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => Err(Stop::not_testable(format!(
+                "the sign-in button led to {} (status {}) and not to the broker",
+                page.url.path(),
+                page.status
+            ))),
         }
-        let (path, status) = (page.url.path(), page.status);
-        Err(Stop::not_testable(format!(
-            "the sign-in button led to {path} (status {status}) and not to the broker"
-        )))
     }
 
     /// The request that starts a login, which is not made: every step but the last is taken.
     pub(crate) async fn last_press(&self, browser: &mut Browser) -> Outcome<Visit> {
         let steps = self.way()?.steps.split_last();
         let (last, before) = steps.ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
-        let mut page = browser.open(&self.testbed.start).await?;
-        for step in before {
-            let visit = step.on_page(&page);
-            let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
-            page = browser.visit(visit).await?;
+        let page = browser.open(&self.testbed.start).await?;
+        match self.testbed.take(before, browser, page).await? {
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => last.required_on(&page, "sign_in"),
         }
-        let visit = last.on_page(&page);
-        visit.ok_or_else(|| last.missing_on(&page, "sign_in"))
-    }
-
-    /// The page that shows who is signed in.
-    pub(crate) async fn whoami(&self, browser: &mut Browser) -> Outcome<Page> {
-        browser.open(&self.testbed.at(&self.app.whoami)?).await
     }
 
     /// The request that signs out. Not tested in an app without a way to do so.
     pub(crate) async fn sign_out_visit(&self, browser: &mut Browser) -> Outcome<Visit> {
         let step = self.sign_out_step()?;
-        let page = browser
-            .open(&self.testbed.at(&self.app.sign_out_page)?)
-            .await?;
-        step.on_page(&page)
-            .ok_or_else(|| step.missing_on(&page, "sign_out"))
+        let page = self.testbed.at(&self.app.sign_out_page)?;
+        step.required_on(&browser.open(&page).await?, "sign_out")
     }
 
     /// The step that signs out.
@@ -184,21 +167,19 @@ impl<'w> Trial<'w> {
             .add("examiner", "clock", format!("{seconds} s pass"));
         self.transcript
             .step(i64::try_from(seconds).unwrap_or_default() * 1000);
-        let moved = self.testbed.control.advance(seconds).await;
-        moved.map_err(Stop::from)
+        Ok(self.testbed.control.advance(seconds).await?)
     }
 
     /// Follows the way from the app to the provider's sign-in page. The broker's
     /// question, should it ask one, is answered with Continue.
     pub(crate) async fn to_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Page> {
         let mut page = browser.visit(visit).await?;
-        if self.testbed.is_broker(&page.url) && page.status == 200 {
-            let mut forms = page.forms().into_iter();
-            let go_on = forms.find(|form| form.action.path().ends_with("/continue"));
-            if let Some(form) = go_on {
-                let visit = Visit::press(&page, &Clickable::Button(form.into(), 0));
-                page = browser.visit(visit).await?;
-            }
+        let go_on = Step::Css("form[action$='/continue']".to_owned());
+        if self.testbed.is_broker(&page.url)
+            && page.status == 200
+            && let Some(visit) = go_on.on_page(&page)
+        {
+            page = browser.visit(visit).await?;
         }
         if self.testbed.provider_at(&page.url).is_none() {
             let (path, status) = (page.url.path(), page.status);
@@ -217,19 +198,11 @@ impl<'w> Trial<'w> {
         page: &Page,
         name: &str,
     ) -> Outcome<Visit> {
-        let wanted = Some(("misbehave".to_owned(), name.to_owned()));
-        let mut controls = page.controls().into_iter();
-        let control = controls.find(|control| match control {
-            Clickable::Button(form, index) => {
-                let button = form.buttons.get(*index);
-                button.is_some_and(|it| it.field == wanted)
-            }
-            Clickable::Link(_) => false,
-        });
-        let control =
-            control.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
-        self.leave_provider(browser, Visit::press(page, &control))
-            .await
+        let button = Step::Css(format!("[name=misbehave][value='{name}']"));
+        let visit = button.on_page(page);
+        let visit =
+            visit.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
+        self.leave_provider(browser, visit).await
     }
 
     /// Leaves the provider's page by `visit`, and stops before the browser asks the app for its

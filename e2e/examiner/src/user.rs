@@ -69,6 +69,11 @@ impl User<'_> {
     /// Everything up to the callback, which is not asked for yet.
     pub(crate) async fn up_to_callback(&mut self) -> Outcome<Visit> {
         let begun = self.begin().await?;
+        self.come_back(begun).await
+    }
+
+    /// Goes on with a login that was begun, up to the callback, which is not asked for yet.
+    pub(crate) async fn come_back(&mut self, begun: Visit) -> Outcome<Visit> {
         let page = self.trial.to_provider(&mut self.browser, begun).await?;
         self.choose(&page).await
     }
@@ -90,8 +95,7 @@ impl User<'_> {
 
     /// Goes on with a login that was begun, to the page at its end.
     pub(crate) async fn finish(&mut self, begun: Visit) -> Outcome<Page> {
-        let page = self.trial.to_provider(&mut self.browser, begun).await?;
-        let callback = self.choose(&page).await?;
+        let callback = self.come_back(begun).await?;
         self.visit(callback).await
     }
 
@@ -136,7 +140,8 @@ impl User<'_> {
 
     /// The page that shows who is signed in.
     pub(crate) async fn whoami(&mut self) -> Outcome<Page> {
-        self.trial.whoami(&mut self.browser).await
+        let whoami = self.trial.testbed.at(&self.trial.app.whoami)?;
+        self.open(&whoami).await
     }
 
     /// Signs out, as a person does.

@@ -148,7 +148,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
 
 /// The secret of the project in this testbed: each testbed has a project of its own.
 pub(super) fn client_secret<'t>(trial: &'t Trial<'_>) -> Option<&'t str> {
-    let own = trial.testbed.project.as_ref();
+    let own = trial.testbed.project();
     let own = own.map(|project| project.client_secret.as_str());
     own.or(trial.app.client_secret.as_deref())
 }

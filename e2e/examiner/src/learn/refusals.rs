@@ -107,7 +107,7 @@ async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<(
     if callback.is_empty() {
         return Err("the app names no callback in its first call".to_owned());
     }
-    if let Some(project) = &testbed.project {
+    if let Some(project) = testbed.project() {
         let registered = testbed.control.allow_callback(&project.client_id, callback);
         return Ok(registered.await?);
     }

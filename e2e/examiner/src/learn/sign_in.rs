@@ -213,15 +213,11 @@ impl Search<'_> {
     }
 
     async fn press_in(&self, browser: &mut Browser, steps: &[Step]) -> Outcome<Pressed> {
-        let mut page = browser.open(&self.testbed.start).await?;
-        for step in steps {
-            let visit = step.on_page(&page);
-            let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
-            match self.testbed.up_to_broker(browser, visit).await? {
-                Arrival::Stopped(visit) => return self.started(browser, steps, visit).await,
-                Arrival::Page(next) => page = next,
-            }
-        }
+        let page = browser.open(&self.testbed.start).await?;
+        let page = match self.testbed.take(steps, browser, page).await? {
+            Arrival::Stopped(visit) => return self.started(browser, steps, visit).await,
+            Arrival::Page(page) => page,
+        };
         let is_app = self.testbed.is_app(&page.url);
         require(is_app, || format!("it leads to {}", origin(&page.url)))?;
         Ok(Pressed::Page(page))

@@ -47,8 +47,7 @@ impl Learning<'_> {
             let mut nora = trial.user("browser", "Nora");
             let arrived = async {
                 let visit = trial.begin_by(&mut nora.browser, way).await?;
-                let page = trial.to_provider(&mut nora.browser, visit).await?;
-                nora.choose(&page).await
+                nora.come_back(visit).await
             };
             let callback = arrived.await.map_err(cannot_learn)?;
             way.callback = callback.url.path().to_owned();
