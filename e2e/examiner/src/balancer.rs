@@ -1,7 +1,6 @@
 //! A balancer in front of two instances of an app, as a hosting platform has one. It passes on
 //! whole connections, byte for byte; the examiner's browser opens one for each request.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// The instances that get the next requests, in turn.
-type Turns = Arc<Mutex<VecDeque<usize>>>;
+type Turns = Arc<Mutex<Vec<usize>>>;
 
 /// A balancer, which ends when it is dropped.
 pub(crate) struct Balancer {
@@ -30,7 +29,7 @@ impl Balancer {
         let failed = |error: io::Error| format!("no balancer can be started: {error}");
         let listener = TcpListener::bind((host, 0)).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        let turns = Turns::default();
+        let turns = Turns::new(Mutex::new(vec![0, 1]));
         let mut server = JoinSet::new();
         server.spawn(serve(listener, host.to_owned(), ports, turns.clone()));
         Ok(Self {
@@ -42,7 +41,7 @@ impl Balancer {
 
     /// Gives the next requests to these instances in turn.
     pub(crate) fn give_to(&self, instances: &[usize]) {
-        *self.turns.lock().unwrap_or_else(PoisonError::into_inner) = instances.to_vec().into();
+        *self.turns.lock().unwrap_or_else(PoisonError::into_inner) = instances.to_vec();
     }
 }
 
@@ -63,7 +62,6 @@ async fn serve(listener: TcpListener, host: String, ports: [u16; 2], turns: Turn
 /// The instance of one request.
 fn next(turns: &Turns) -> usize {
     let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
-    let instance = turns.pop_front().unwrap_or_default();
-    turns.push_back(instance);
-    instance
+    turns.rotate_left(1);
+    turns[turns.len() - 1]
 }

@@ -88,7 +88,6 @@ pub async fn storm(
             return Storm::new(testbed, &app, storm, 1).run().await;
         }
         let replicas = testbed.replicas(&app).await?;
-        replicas.balanced()?.0.give_to(&[0, 1]);
         let report = Storm::new(&replicas, &app, storm, 2).run().await;
         replicas.stop().await;
         report
