@@ -5,7 +5,7 @@ mod run_check;
 mod workers;
 
 use std::collections::VecDeque;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -24,26 +24,13 @@ use crate::verdict::Stop;
 
 pub use workers::Progress;
 
-/// Examines the app of `plan`, and calls `progress` at each step.
+/// Examines the app of `plan`, and calls `progress` at each step. There is no report after an
+/// interruption; the stack is left as it was found all the same.
 ///
 /// # Errors
 ///
 /// If the app cannot be examined at all: one sentence with the way out.
 pub async fn examine(
-    plan: &ExaminationPlan,
-    progress: &mut (dyn FnMut(Progress<'_>) + Send),
-) -> Result<Report, String> {
-    let examined = examine_until(plan, progress, pending()).await?;
-    examined.ok_or_else(|| "the examination was interrupted".to_owned())
-}
-
-/// As [`examine`], up to an interruption: then there is no report, and the stack is left
-/// as it was found all the same.
-///
-/// # Errors
-///
-/// As of [`examine`].
-pub async fn examine_until(
     plan: &ExaminationPlan,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
     interruption: impl Future<Output = ()>,
@@ -185,58 +172,40 @@ impl Interactive {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use stack::{Stack, StackSettings};
     use tokio::net::TcpListener;
     use url::Url;
 
     use super::*;
+    use crate::control::Control;
+    use crate::time::pause;
     use crate::verdict::Verdict;
 
-    /// A stack whose providers sign everybody in at once, as that of `just up` does.
-    async fn automatic_stack() -> Stack {
-        let settings = StackSettings {
-            automatic: true,
-            ..StackSettings::for_tests()
-        };
-        Stack::start(settings).await.unwrap()
-    }
-
     #[tokio::test(flavor = "multi_thread")]
-    async fn an_interrupted_examination_leaves_the_providers_as_they_were() {
-        let stack = automatic_stack().await;
+    async fn an_app_that_ran_already_is_left_as_it_was_and_so_is_its_stack() {
+        // Its providers sign everybody in at once, as those of `just up`.
+        let stack = Stack::start(StackSettings::for_tests()).await.unwrap();
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let start = format!("http://{}/", silent.local_addr().unwrap());
+        let start = Url::parse(&format!("http://{}/", silent.local_addr().unwrap())).unwrap();
         let plan = ExaminationPlan {
             control: stack.urls().control.clone(),
-            ..ExaminationPlan::new(Url::parse(&start).unwrap())
+            ..ExaminationPlan::new(start)
         };
-        let control = crate::control::Control::at(&plan.control).unwrap();
+        let control = Control::at(&plan.control).unwrap();
         let interruption = async {
             while control.mode("github").await.unwrap() == "automatic" {
-                crate::time::pause(std::time::Duration::from_millis(10)).await;
+                pause(Duration::from_millis(10)).await;
             }
         };
-        let ended = examine_until(&plan, &mut |_| {}, interruption).await;
+        let ended = examine(&plan, &mut |_| {}, interruption).await;
         assert!(ended.unwrap().is_none());
-        assert_eq!(control.mode("google").await.unwrap(), "automatic");
-        assert_eq!(control.mode("github").await.unwrap(), "automatic");
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_check_of_which_nothing_is_known_is_not_tested() {
-        let stack = automatic_stack().await;
-        let start = Url::parse("http://localhost:1/").unwrap();
-        let testbed = Testbed::attach(&stack.urls().control, &start)
-            .await
-            .unwrap();
-        let app = App::default();
-        let trial = Trial::new(&testbed, &app, Flow::Clean);
-        let stops = [
-            trial.sign_out_step().map(drop).unwrap_err(),
-            testbed.restart_app().await.unwrap_err(),
-        ];
-        for stop in stops {
-            assert_eq!(stop.verdict, Verdict::NotTested, "{}", stop.actual);
+        for provider in ["google", "github"] {
+            assert_eq!(control.mode(provider).await.unwrap(), "automatic");
         }
+        let testbed = Testbed::attach(&plan.control, &plan.start).await.unwrap();
+        let stop = testbed.restart_app().await.unwrap_err();
+        assert_eq!(stop.verdict, Verdict::NotTested, "{}", stop.actual);
     }
 }

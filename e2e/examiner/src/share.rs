@@ -85,21 +85,3 @@ pub(crate) fn free_ports() -> Result<[u16; 2], String> {
     };
     ports().map_err(|error| format!("no port is free: {error}"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_store_has_its_folder_and_its_port_and_is_named_if_it_does_not_listen() {
-        let script = "[ -d {folder} ] && echo $DB; exit 3";
-        let share = Share {
-            env: [("DB".to_owned(), "{folder}/db of {port}".to_owned())].into(),
-            command: ["sh", "-c", script].map(str::to_owned).to_vec(),
-        };
-        let error = SharedState::start(Some(&share)).await.err().unwrap();
-        let ended = "the store of share: the command ended before it listened (exit status: 3)";
-        assert!(error.starts_with(ended), "{error}");
-        assert!(error.contains("/db of ") && !error.contains('{'), "{error}");
-    }
-}

@@ -16,12 +16,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::SetOnce;
 
 use super::settings::Settings;
-use crate::examination::examine_until;
 use crate::report::OlderReport;
 use crate::storm::{StormPlan, storm};
 use crate::time::pause;
 use crate::transcript::printable;
-use crate::{ExaminationPlan, Progress, Report};
+use crate::{ExaminationPlan, Progress, Report, examine};
 
 /// The exit status of wrong usage, and of a failure that is not the app's.
 pub(super) const FAILED: u8 = 2;
@@ -84,7 +83,7 @@ pub(super) async fn examine_shown(
 ) -> Result<Option<Report>, String> {
     let bar = progress_bar();
     let mut progress = |step: Progress<'_>| show(&bar, &step);
-    let report = examine_until(plan, &mut progress, interruption.wait()).await;
+    let report = examine(plan, &mut progress, interruption.wait()).await;
     bar.finish_and_clear();
     report
 }

@@ -28,10 +28,11 @@ pub(super) fn seen_failure(app: &App, check: &'static Check) -> Option<CheckResu
 }
 
 async fn run_in_flows(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
+    let mut flows = app.flows();
+    flows.retain(|flow| check.concerns(*flow));
     let mut results = Vec::new();
-    let flows = concerned_flows(app, check);
     for flow in &flows {
-        results.push(run_in_flow(testbed, app, check, *flow, app.flows().len() > 1).await);
+        results.push(run_in_flow(testbed, app, check, *flow).await);
     }
     let Some(worst) = worst_of(results) else {
         let reason = format!("the app does not use the {} flow", check.flow_names());
@@ -40,19 +41,13 @@ async fn run_in_flows(testbed: &Testbed, app: &App, check: &'static Check) -> Ch
     if worst.verdict != Verdict::Pass {
         return worst;
     }
+    // The one flow may work where the other refuses everything.
     for flow in flows {
         if let Err(stop) = still_works(testbed, app, flow).await {
             return CheckResult::new(check, Err(stop), worst.flow, worst.evidence);
         }
     }
     worst
-}
-
-/// The flows of the app that a check is about. A good sign-in by each of them follows:
-/// the one flow may work where the other refuses everything.
-fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
-    let flows = app.flows().into_iter();
-    flows.filter(|flow| check.concerns(*flow)).collect()
 }
 
 /// The result that counts: of two failures the one with a takeover, of two passes the one of
@@ -67,11 +62,10 @@ async fn run_in_flow(
     app: &App,
     check: &'static Check,
     flow: Flow,
-    has_both: bool,
 ) -> CheckResult {
     let trial = Trial::new(testbed, app, flow);
-    let begin = testbed.mark().await;
-    let (mut outcome, untried) = run_parts(&trial, check).await;
+    let begin = testbed.mark().await.unwrap_or_default();
+    let (outcome, untried) = run_parts(&trial, check).await;
     if let Err(stop) = &outcome
         && stop.verdict.is_red()
     {
@@ -79,16 +73,12 @@ async fn run_in_flow(
             trial.transcript.mark_wrong();
         }
         // Why the app answered so is often in the broker's answer.
-        if let Ok(begin) = begin {
-            trial.calls(begin).await.ok();
-        }
+        trial.calls(begin).await.ok();
     }
-    let cleared = testbed.control.disarm().await;
-    if outcome.is_ok() {
-        outcome = cleared.map_err(Stop::from);
-    }
-    let flow = has_both.then_some(flow);
-    let mut result = CheckResult::new(check, outcome, flow, trial.transcript.lines());
+    let cleared = testbed.control.disarm().await.map_err(Stop::from);
+    let flow = (app.flows().len() > 1).then_some(flow);
+    let evidence = trial.transcript.lines();
+    let mut result = CheckResult::new(check, outcome.and(cleared), flow, evidence);
     if let Some(reason) = untried.filter(|_| result.verdict == Verdict::Pass) {
         result.actual = format!("As expected, as far as it was tried; for the rest {reason}.");
     }
@@ -124,28 +114,8 @@ pub(super) async fn still_works(testbed: &Testbed, app: &App, flow: Flow) -> Out
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::SignInWay;
     use crate::catalogue::check;
     use crate::verdict::{no_takeover, require};
-
-    #[test]
-    fn a_check_ends_with_a_good_sign_in_by_every_flow_that_it_concerns() {
-        let way = |flow| SignInWay {
-            flow,
-            provider: "google",
-            steps: Vec::new(),
-            callback: "/callback".to_owned(),
-            project: String::new(),
-        };
-        let app = App {
-            ways: vec![way(Flow::Clean), way(Flow::Legacy)],
-            ..App::default()
-        };
-        let of = |id| concerned_flows(&app, check(id).unwrap());
-        assert_eq!(of("binding-required"), [Flow::Clean, Flow::Legacy]);
-        assert_eq!(of("state-checked"), [Flow::Legacy]);
-        assert_eq!(of("key-fresh"), [Flow::Clean]);
-    }
 
     #[test]
     fn a_takeover_in_one_flow_counts_more_than_a_failure_in_the_other() {

@@ -14,6 +14,7 @@ mod consumer;
 mod fault;
 
 use std::collections::BTreeSet;
+use std::future::pending;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -44,8 +45,9 @@ fn plan(copy: &Copy, chromium: ChromiumSettings) -> ExaminationPlan {
 }
 
 async fn examine(copy: &Copy, plan: ExaminationPlan) -> Report {
-    let report = examiner::examine(&plan, &mut |_| ()).await;
-    report.unwrap_or_else(|error| panic!("{}: {error}", copy.name))
+    let report = examiner::examine(&plan, &mut |_| (), pending()).await;
+    let report = report.unwrap_or_else(|error| panic!("{}: {error}", copy.name));
+    report.expect("nothing interrupts it")
 }
 
 /// One fault in so many is examined in every check.
@@ -127,7 +129,7 @@ async fn found_in_storm(copy: &Copy) -> Vec<String> {
         seed: 7,
     };
     let plan = plan(copy, ChromiumSettings::Off);
-    let report = storm(&plan, weather, std::future::pending()).await;
+    let report = storm(&plan, weather, pending()).await;
     let report = report.unwrap_or_else(|error| panic!("{}: {error}", copy.name));
     let violations = report.expect("nothing interrupts it").violations;
     violations.into_iter().map(|it| it.says).collect()
