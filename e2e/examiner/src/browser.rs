@@ -181,33 +181,22 @@ pub(crate) mod tests {
     async fn a_browser_stops_before_a_host_that_is_no_party_and_not_on_this_machine() {
         let mut browser = plain_browser();
         let redirect = |_: &str| "303 See Other\r\nLocation: https://accounts.google.invalid/auth";
-        let site = answering(redirect).await;
-        let app = site.origin.clone();
-        let page = browser.open(&app).await.unwrap();
-        assert_eq!((page.status, &page.url), (303, &app));
-        assert_eq!(browser.asked, [app]);
+        let app = answering(redirect).await;
+        let page = browser.open(&app.origin).await.unwrap();
+        assert_eq!((page.status, browser.asked.len()), (303, 1));
         let elsewhere = Url::parse("https://accounts.google.invalid/").unwrap();
         let stop = browser.open(&elsewhere).await.unwrap_err();
-        assert!(
-            stop.actual.contains("not on this machine"),
-            "{}",
-            stop.actual
-        );
+        assert!(stop.actual.contains("not on this machine"), "{stop:?}");
     }
 
     #[tokio::test]
     async fn a_page_that_looks_again_by_itself_is_shown() {
-        let site = Site::start("127.0.0.1", |request: &Request| {
-            let next = match request.url.path() {
-                "/b" => "/a",
-                _ => "/b",
-            };
-            let body = format!("<meta http-equiv=refresh content='1;url={next}'>");
+        let site = Site::start("127.0.0.1", |_: &Request| {
+            let body = "<meta http-equiv=refresh content='1;url=/again'>";
             ResponseTemplate::new(200).set_body_raw(body, "text/html")
         });
         let site = site.await.unwrap();
-        let start = site.origin.join("/a").unwrap();
-        let page = plain_browser().open(&start).await.unwrap();
-        assert_eq!(page.url.path(), "/b");
+        let page = plain_browser().open(&site.origin).await.unwrap();
+        assert_eq!(page.url.path(), "/again");
     }
 }

@@ -145,16 +145,11 @@ impl Testbed {
             // A project has a callback; the app's own is registered when it names it.
             callbacks.push(format!("{}/callback", origin(&plan.start)));
         }
-        let project = testbed
-            .control
-            .register("The app under examination", &callbacks)
-            .await
-            .map_err(|error| {
-                format!(
-                    "the callback {} cannot be registered: {error}",
-                    callbacks.join(", ")
-                )
-            })?;
+        let name = "The app under examination";
+        let registered = testbed.control.register(name, &callbacks).await;
+        let callbacks = callbacks.join(", ");
+        let project = registered
+            .map_err(|error| format!("the callback {callbacks} cannot be registered: {error}"))?;
         let shared = SharedState::start(plan.share.as_ref()).await?;
         let testbed = testbed.with_app(plan, project, ports, shared).await?;
         Ok(Self {

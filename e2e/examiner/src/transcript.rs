@@ -1,10 +1,12 @@
 //! The record of one trial: each exchange that the examiner saw, in order, without
 //! secrets.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
+use crate::calls::{self, Call};
 use crate::time::{Stopwatch, unix_ms};
 
 /// The number of lines that a transcript keeps; a loop of redirects must not fill the report.
@@ -58,6 +60,8 @@ struct Record {
     browsers: Vec<String>,
     /// The number of requests.
     requests: usize,
+    /// The request ids of the app's calls.
+    calls: HashSet<String>,
 }
 
 impl Transcript {
@@ -112,14 +116,25 @@ impl Transcript {
     }
 
     /// Notes that the stack's clock is moved ahead now.
-    pub(crate) fn step(&self, step_ms: i64) {
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.add("examiner", "clock", format!("{seconds} s pass"));
+        let step_ms = i64::try_from(seconds).unwrap_or_default() * 1000;
         let now = self.now();
         self.record().steps.push((now, step_ms));
     }
 
-    /// The time in the transcript of a moment in the stack's time, whose clock is `advanced_ms`
-    /// ahead of the system's by now.
-    pub(crate) fn at_stack_time(&self, stack_ms: i64, advanced_ms: i64) -> u64 {
+    /// Adds a call of the app, once. The stack's clock is `advanced_ms` ahead of the system's by
+    /// now.
+    pub(crate) fn add_call(&self, call: &Call, advanced_ms: i64) {
+        let is_new = self.record().calls.insert(call.request_id.clone());
+        if is_new {
+            let at = self.at_stack_time(call.at, advanced_ms);
+            self.add_at(at, "app", "broker", calls::describe(call));
+        }
+    }
+
+    /// The time in the transcript of a moment in the stack's time.
+    fn at_stack_time(&self, stack_ms: i64, advanced_ms: i64) -> u64 {
         let record = self.record();
         let own: i64 = record.steps.iter().map(|(_, step)| step).sum();
         let mut at = stack_ms - (advanced_ms - own) - self.started_ms;

@@ -1,8 +1,7 @@
 //! A trial: one check, in one flow, in a testbed that it has to itself. Its methods are the
 //! steps that a browser takes on the pages of the app, the broker and the providers.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -30,8 +29,6 @@ pub(crate) struct Trial<'w> {
     pub(crate) transcript: Transcript,
     /// The reason for which a page could not be looked at.
     left_open: OnceLock<String>,
-    /// The app's calls that are in the transcript, by their request ids.
-    recorded: Mutex<HashSet<String>>,
 }
 
 impl<'w> Trial<'w> {
@@ -42,7 +39,6 @@ impl<'w> Trial<'w> {
             flow,
             transcript: Transcript::start(),
             left_open: OnceLock::new(),
-            recorded: Mutex::default(),
         }
     }
 
@@ -134,14 +130,8 @@ impl<'w> Trial<'w> {
         let calls = self.testbed.calls_when_idle(mark, IDLE).await?;
         let own: Vec<_> = calls.into_iter().filter(calls::is_by_app).collect();
         let advanced = self.testbed.control.advanced_ms().await?;
-        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         for call in &own {
-            if !recorded.insert(call.request_id.clone()) {
-                continue;
-            }
-            let at = self.transcript.at_stack_time(call.at, advanced);
-            self.transcript
-                .add_at(at, "app", "broker", calls::describe(call));
+            self.transcript.add_call(call, advanced);
         }
         Ok(own)
     }
@@ -153,20 +143,14 @@ impl<'w> Trial<'w> {
 
     /// Arms a fault with further members.
     pub(crate) async fn arm_with(&self, operation: &str, fault: &str, more: &Value) -> Outcome {
-        self.transcript.add(
-            "examiner",
-            "broker",
-            format!("the next {operation} meets: {fault}"),
-        );
+        let note = format!("the next {operation} meets: {fault}");
+        self.transcript.add("examiner", "broker", note);
         self.testbed.arm(operation, fault, more).await
     }
 
     /// Moves the clock ahead.
     pub(crate) async fn advance(&self, seconds: u64) -> Outcome {
-        self.transcript
-            .add("examiner", "clock", format!("{seconds} s pass"));
-        self.transcript
-            .step(i64::try_from(seconds).unwrap_or_default() * 1000);
+        self.transcript.pass(seconds);
         Ok(self.testbed.control.advance(seconds).await?)
     }
 
@@ -199,9 +183,8 @@ impl<'w> Trial<'w> {
         name: &str,
     ) -> Outcome<Visit> {
         let button = Step::Css(format!("[name=misbehave][value='{name}']"));
-        let visit = button.on_page(page);
-        let visit =
-            visit.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
+        let cannot = || Stop::harness(format!("the provider's page cannot {name}"));
+        let visit = button.on_page(page).ok_or_else(cannot)?;
         self.leave_provider(browser, visit).await
     }
 

@@ -172,11 +172,7 @@ impl Cases {
 
 /// Ends the check as a failure unless `holds`.
 pub(crate) fn require<T: Into<String>>(holds: bool, actual: impl FnOnce() -> T) -> Outcome {
-    if holds {
-        Ok(())
-    } else {
-        Err(Stop::fail(actual()))
-    }
+    holds.then_some(()).ok_or_else(|| Stop::fail(actual()))
 }
 
 #[cfg(test)]
