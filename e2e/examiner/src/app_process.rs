@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::program::{EndsBy, NotListening, Output, Program, Signal};
-
 use tokio::net::TcpStream;
 
 pub(crate) use agent::program::Printed;

@@ -1,5 +1,7 @@
 //! A testbed: one stack and one running app, which the checks have to themselves.
 
+mod launched;
+
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +12,12 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
 use tokio::net::TcpStream;
-use tokio::sync::Mutex;
 use url::Url;
 
-use crate::app::{App, Step};
-use crate::app_process::{AppProcess, LogFile, Printed};
+use crate::app::App;
+use crate::app_process::{LogFile, Printed};
 use crate::balancer::Balancer;
-use crate::browser::{Arrival, Browser, Page, Parties, RecordedRequests, origin};
+use crate::browser::{Browser, Parties, RecordedRequests, origin};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
@@ -26,6 +27,7 @@ use crate::share::{SharedState, free_ports};
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
+use launched::Launched;
 
 /// The time that an app has for one answer to a browser. Checks that measure a silent
 /// broker allow more than an app should take.
@@ -167,31 +169,15 @@ impl Testbed {
         ports: &[u16],
         shared: SharedState,
     ) -> Result<Self, String> {
-        let (host, _) = host_and_port(&self.start);
-        let mut instances = Vec::new();
-        // One after the other, as a deployment starts them: the first may set up the store.
-        for port in ports {
-            let own = [
-                ("SIGNIN_BASE_URL", self.addresses.broker.clone()),
-                ("SIGNIN_CLIENT_ID", project.client_id.clone()),
-                ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
-                ("CONSUMER_BASE_URL", origin(&self.start)),
-                ("PORT", port.to_string()),
-                ("KIT_CLOCK_URL", format!("{}/api/clock", self.control.url())),
-            ];
-            let own = own.map(|(name, value)| (name.to_owned(), value));
-            let environment = [&shared.environment[..], &own].concat();
-            let mut process = AppProcess::start(&plan.command, environment, (host, *port))?;
-            process.listens().await?;
-            instances.push(Mutex::new(process));
-        }
-        let launched = Launched {
-            plan,
-            project,
-            instances,
-            ended_in: OnceLock::new(),
-            shared,
-        };
+        let settings = [
+            ("SIGNIN_BASE_URL", self.addresses.broker.clone()),
+            ("SIGNIN_CLIENT_ID", project.client_id.clone()),
+            ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
+            ("CONSUMER_BASE_URL", origin(&self.start)),
+            ("KIT_CLOCK_URL", format!("{}/api/clock", self.control.url())),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value));
+        let launched = Launched::start(plan, project, ports, &settings, shared).await?;
         Ok(Self {
             launched: Some(launched),
             ..self
@@ -238,31 +224,6 @@ impl Testbed {
 
     pub(crate) fn is_broker(&self, url: &Url) -> bool {
         origin(url) == self.addresses.broker
-    }
-
-    /// Takes these steps from `page` on, up to the broker, whose address the browser does not ask
-    /// for.
-    pub(crate) async fn take(
-        &self,
-        steps: &[Step],
-        browser: &mut Browser,
-        mut page: Page,
-    ) -> Outcome<Arrival> {
-        for step in steps {
-            let visit = step.required_on(&page, "sign_in");
-            let visit = visit.or_else(|missing| step.in_another_tab(&page).ok_or(missing))?;
-            if self.is_broker(&visit.url) {
-                return Ok(Arrival::Stopped(visit));
-            }
-            match browser
-                .visit_until(visit, |url| self.is_broker(url))
-                .await?
-            {
-                Arrival::Page(next) => page = next,
-                stopped @ Arrival::Stopped(_) => return Ok(stopped),
-            }
-        }
-        Ok(Arrival::Page(page))
     }
 
     /// The host of the broker.
@@ -401,29 +362,6 @@ impl Testbed {
         for process in self.launched.iter().flat_map(|it| &it.instances) {
             process.lock().await.stop();
         }
-    }
-}
-
-/// An app that ends with this value.
-pub(crate) struct Launched {
-    pub(crate) plan: ExaminationPlan,
-    project: Project,
-    instances: Vec<Mutex<AppProcess>>,
-    /// The check in which the app ended by itself.
-    ended_in: OnceLock<String>,
-    shared: SharedState,
-}
-
-impl Launched {
-    /// Ends an instance, as a deployment does.
-    pub(crate) async fn end_gently(&self, instance: usize) {
-        self.instances[instance].lock().await.end_gently().await;
-    }
-
-    /// Ends an instance, as a crash would, if it still runs, and starts it again.
-    pub(crate) async fn restart(&self, instance: usize) -> Outcome {
-        let restarted = self.instances[instance].lock().await.restart().await;
-        restarted.map_err(Stop::not_testable)
     }
 }
 

@@ -85,7 +85,7 @@ impl<'w> Trial<'w> {
         way: &SignInWay,
         page: Page,
     ) -> Outcome<Visit> {
-        match self.testbed.take(&way.steps, browser, page).await? {
+        match take(self.testbed, &way.steps, browser, page).await? {
             Arrival::Stopped(visit) => Ok(visit),
             Arrival::Page(page) => Err(Stop::not_testable(format!(
                 "the sign-in button led to {} (status {}) and not to the broker",
@@ -100,7 +100,7 @@ impl<'w> Trial<'w> {
         let steps = self.way()?.steps.split_last();
         let (last, before) = steps.ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
         let page = browser.open(&self.testbed.start).await?;
-        match self.testbed.take(before, browser, page).await? {
+        match take(self.testbed, before, browser, page).await? {
             Arrival::Stopped(visit) => Ok(visit),
             Arrival::Page(page) => last.required_on(&page, "sign_in"),
         }
@@ -250,10 +250,32 @@ impl<'w> Trial<'w> {
         match begun {
             Err(stop) if stop.verdict == Verdict::NotTestable && status < 500 => {
                 let note = "the app offers no sign-in to a user who is signed in";
-                self.transcript.add("examiner", "app", note.to_owned());
+                self.transcript.add("examiner", "app", note);
                 Ok(None)
             }
             begun => begun.map(Some),
         }
     }
+}
+
+/// Takes these steps from `page` on, up to the broker, whose address the browser does not ask for.
+pub(crate) async fn take(
+    testbed: &Testbed,
+    steps: &[Step],
+    browser: &mut Browser,
+    mut page: Page,
+) -> Outcome<Arrival> {
+    for step in steps {
+        let visit = step.required_on(&page, "sign_in");
+        let visit = visit.or_else(|missing| step.in_another_tab(&page).ok_or(missing))?;
+        if testbed.is_broker(&visit.url) {
+            return Ok(Arrival::Stopped(visit));
+        }
+        let is_broker = |url: &Url| testbed.is_broker(url);
+        match browser.visit_until(visit, is_broker).await? {
+            Arrival::Page(next) => page = next,
+            stopped @ Arrival::Stopped(_) => return Ok(stopped),
+        }
+    }
+    Ok(Arrival::Page(page))
 }

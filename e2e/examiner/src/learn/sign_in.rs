@@ -10,7 +10,7 @@ use crate::plan::Hints;
 use crate::search;
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
-use crate::trial::Trial;
+use crate::trial::{Trial, take};
 use crate::verdict::{Outcome, Stop, require};
 
 /// The number of controls that are pressed at most.
@@ -214,7 +214,7 @@ impl Search<'_> {
 
     async fn press_in(&self, browser: &mut Browser, steps: &[Step]) -> Outcome<Pressed> {
         let page = browser.open(&self.testbed.start).await?;
-        let page = match self.testbed.take(steps, browser, page).await? {
+        let page = match take(self.testbed, steps, browser, page).await? {
             Arrival::Stopped(visit) => return self.started(browser, steps, visit).await,
             Arrival::Page(page) => page,
         };
