@@ -61,7 +61,7 @@ plain | callback-replay | PASS | No grade. Everything passes.
 slow | binding-required | PASS | only after
 scripted | binding-required | PASS |
 scripted | authorization-url-checked | FAIL | browser there; given an authorization_url with another port
-scripted | sign-out-server | NOT TESTED | no way to sign out was found: name it with sign_out in examine.toml
+scripted | sign-out-server | NOT TESTED | way to sign out was found: name it with sign_out
 scripted | failure-page | NOT TESTED | is shown by its script
 csrf | failure-page | PASS |
 csrf | relogin-replaces | NOT APPLICABLE |
