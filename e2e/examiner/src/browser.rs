@@ -60,11 +60,7 @@ impl Transport for RecordedRequests {
         let request = request.header("user-agent", "Mozilla/5.0 (examiner)");
         let at = self.transcript.now();
         let answer = read(request).await;
-        let asked = format!(
-            "{} {}",
-            visit.method,
-            stack::mask::url(&path_and_query(&visit.url))
-        );
+        let asked = format!("{} {}", visit.method, shown(&visit.url));
         let party = self.parties.name_of(&visit.url);
         let seen = self.describe(&answer);
         let what = format!("{asked} \u{2192} {seen}");
@@ -119,14 +115,17 @@ impl RecordedRequests {
     /// The target of a redirect, with its party where that is another one.
     fn describe_target(&self, page: &Page, location: &str) -> String {
         match page.url.join(location) {
-            Ok(url) if url.origin() != page.url.origin() => format!(
-                " to {} {}",
-                self.parties.name_of(&url),
-                stack::mask::url(&path_and_query(&url))
-            ),
+            Ok(url) if url.origin() != page.url.origin() => {
+                format!(" to {} {}", self.parties.name_of(&url), shown(&url))
+            }
             _ => format!(" to {}", stack::mask::url(location)),
         }
     }
+}
+
+/// The part of an address that a request names, without secrets.
+fn shown(url: &Url) -> String {
+    stack::mask::url(&path_and_query(url))
 }
 
 /// The way of a browser over redirects.

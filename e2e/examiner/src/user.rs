@@ -210,18 +210,17 @@ impl Person {
 
     /// The fields of the provider's form, by name.
     pub(crate) fn form_fields(&self) -> Vec<(&'static str, String)> {
-        let mut fields = vec![("person", "other".to_owned()), ("id", self.id.clone())];
+        let verified = self.is_email_verified.then(|| "true".to_owned());
         let optional = [
             ("name", &self.name),
             ("username", &self.username),
             ("email", &self.email),
             ("picture", &self.picture),
+            ("email_verified", &verified),
         ];
         let given = optional.into_iter();
-        fields.extend(given.filter_map(|(name, value)| Some((name, value.clone()?))));
-        if self.is_email_verified {
-            fields.push(("email_verified", "true".to_owned()));
-        }
-        fields
+        let given = given.filter_map(|(name, value)| Some((name, value.clone()?)));
+        let fields = [("person", "other".to_owned()), ("id", self.id.clone())];
+        fields.into_iter().chain(given).collect()
     }
 }
