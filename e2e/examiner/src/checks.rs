@@ -44,10 +44,7 @@ macro_rules! steps {
     ($($module:ident: $($function:ident $(as $check:ident)?),+;)+) => {
         &[$($((
             [$(stringify!($check),)? stringify!($function)][0],
-            |trial| Box::pin(async move {
-                $module::$function(trial).await?;
-                trial.end()
-            }),
+            |trial| Box::pin($module::$function(trial)),
         )),+),+]
     };
 }

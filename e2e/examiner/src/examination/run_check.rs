@@ -91,7 +91,7 @@ async fn run_parts(trial: &Trial<'_>, check: &Check) -> (Outcome, Option<String>
     let parts = &checks::steps_of(&check.id).parts;
     let mut untried = None;
     for part in parts {
-        match part(trial).await {
+        match part(trial).await.and_then(|()| trial.end()) {
             Err(stop) if stop.verdict == Verdict::NotTested && parts.len() > 1 => {
                 untried = Some(stop.actual);
             }
