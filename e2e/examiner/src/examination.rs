@@ -4,7 +4,6 @@
 mod run_check;
 mod workers;
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -90,7 +89,7 @@ async fn examine_in(
 ) -> Result<Report, String> {
     let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
     let app = Arc::new(learnt.app);
-    let chosen: VecDeque<&'static Check> = catalogue::checks()
+    let chosen: Vec<&'static Check> = catalogue::checks()
         .iter()
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();

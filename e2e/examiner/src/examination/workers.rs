@@ -1,6 +1,5 @@
 //! The testbeds that work on the checks at once.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +30,7 @@ pub enum Progress<'a> {
     Done(&'a CheckResult),
 }
 
-type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
+type Queue = Arc<Mutex<Vec<&'static Check>>>;
 
 /// The testbeds for a slow app, which costs waiting and no computing.
 const SLOW_APP_JOBS: usize = 12;
@@ -53,7 +52,7 @@ pub(super) async fn run_all(
     testbeds: usize,
     first: &Arc<Testbed>,
     app: &Arc<App>,
-    chosen: VecDeque<&'static Check>,
+    chosen: Vec<&'static Check>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Vec<CheckResult> {
     let order: Vec<&str> = chosen.iter().map(|check| check.id.as_str()).collect();
@@ -61,7 +60,7 @@ pub(super) async fn run_all(
     let (results, mut receiver) = mpsc::unbounded_channel();
     let worker = Worker {
         app: app.clone(),
-        queue: Arc::new(Mutex::new(longest_first(chosen))),
+        queue: Arc::new(Mutex::new(chosen)),
         results,
     };
     let mut workers = JoinSet::new();
@@ -127,23 +126,22 @@ async fn guarded(check: &'static Check, run: impl Future<Output = CheckResult>) 
     })
 }
 
-/// The next check. One Chromium runs at a time: while it is busy the other testbeds take the
-/// checks that need none, so that no testbed waits for it while there is other work.
+/// The next check: the longest first, then those for which the one Chromium is needed, so that the
+/// others run beside them. While it is busy these come last: no testbed waits for it while there
+/// is other work.
 fn next(queue: &Queue, is_chromium_busy: bool) -> Option<&'static Check> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_free = |check: &&Check| !(is_chromium_busy && steps_of(&check.id).needs_chromium);
-    let position = queue.iter().position(is_free).unwrap_or(0);
-    queue.remove(position)
-}
-
-/// The longest checks come first, then those for which the one Chromium is needed, so that the
-/// others run beside them.
-fn longest_first(mut chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
-    chosen.make_contiguous().sort_by_key(|check| {
+    let places = queue.iter().enumerate();
+    let (place, _) = places.min_by_key(|(_, check)| {
+        let needs_chromium = steps_of(&check.id).needs_chromium;
         let is_long = LONG.contains(&check.id.as_str());
-        (!is_long, !steps_of(&check.id).needs_chromium)
-    });
-    chosen
+        (
+            needs_chromium && is_chromium_busy,
+            !is_long,
+            !needs_chromium,
+        )
+    })?;
+    Some(queue.remove(place))
 }
 
 /// The checks that wait for an app's own timer, or start it several times.
@@ -182,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_testbed_waits_for_chromium_only_when_nothing_else_is_left() {
-        let ids = ["relay", "back-button", "key-fresh"];
+    fn a_testbed_takes_the_longest_check_and_waits_for_chromium_when_nothing_else_is_left() {
+        let ids = ["key-fresh", "relay", "back-button", "replicas"];
         let checks = ids.iter().filter_map(|id| catalogue::check(id));
         let queue = Arc::new(Mutex::new(checks.collect()));
-        let taken = [false, true, true, true].map(|is_busy| next(&queue, is_busy));
+        let taken = [false, false, true, true, true].map(|is_busy| next(&queue, is_busy));
         let taken = taken.map(|it| it.map(|check| check.id.as_str()));
-        let [relay, back_button, key_fresh] = ids.map(Some);
-        assert_eq!(taken, [relay, key_fresh, back_button, None]);
+        let [key_fresh, relay, back_button, replicas] = ids.map(Some);
+        assert_eq!(taken, [replicas, relay, key_fresh, back_button, None]);
     }
 }
