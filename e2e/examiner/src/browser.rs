@@ -41,8 +41,8 @@ impl Parties {
     }
 
     fn has_host(&self, url: &Url) -> bool {
-        let origins = self.0.iter().map(|(origin, _)| Url::parse(origin));
-        let mut known = origins.flatten();
+        let origins = self.0.iter();
+        let mut known = origins.flat_map(|(origin, _)| Url::parse(origin));
         known.any(|its| its.host() == url.host())
     }
 }
@@ -101,25 +101,23 @@ impl Transport for RecordedRequests {
 }
 
 impl RecordedRequests {
-    /// The answer in the transcript.
+    /// The answer in the transcript; the target of a redirect with its party, where that is
+    /// another one.
     fn describe(&self, answer: &Result<Page, HttpError>) -> String {
-        match answer {
-            Ok(page) => match page.headers.get(LOCATION).map(|it| it.to_str()) {
-                Some(Ok(to)) => format!("{}{}", page.status, self.describe_target(page, to)),
-                _ => page.status.to_string(),
-            },
-            Err(error) => error.kind().to_owned(),
-        }
-    }
-
-    /// The target of a redirect, with its party where that is another one.
-    fn describe_target(&self, page: &Page, location: &str) -> String {
-        match page.url.join(location) {
+        let page = match answer {
+            Ok(page) => page,
+            Err(error) => return error.kind().to_owned(),
+        };
+        let Some(Ok(location)) = page.headers.get(LOCATION).map(|it| it.to_str()) else {
+            return page.status.to_string();
+        };
+        let target = match page.url.join(location) {
             Ok(url) if url.origin() != page.url.origin() => {
-                format!(" to {} {}", self.parties.name_of(&url), shown(&url))
+                format!("{} {}", self.parties.name_of(&url), shown(&url))
             }
-            _ => format!(" to {}", stack::mask::url(location)),
-        }
+            _ => stack::mask::url(location),
+        };
+        format!("{} to {target}", page.status)
     }
 }
 
