@@ -34,7 +34,7 @@ $START -- $ODD nested | the page / nests elements more than 512 deep
 $START -- $ODD own-login | asks for a password of the app's own
 $START --sign-in google=css:#google -- $ODD plain | sign_in.google: css:#google finds nothing on /
 $START --whoami /nowhere -- $ODD plain | whoami /nowhere does not show
-$START --share-command env --share zz={folder}/db-of-{port} -- $ODD plain | the store of share: the command ended before it listened (exit status: 0) | /db-of-
+$START --share-command 'test -d {folder} -a {port} -gt 0' -- $ODD plain | the store of share: the command ended before it listened (exit status: 0)
 $START -- env SIGNIN_CLIENT_SECRET=wrong $ODD plain | the app sends a wrong client_secret for the project prj_
 $START -- env SIGNIN_CLIENT_ID=unknown $ODD plain | the broker has no project unknown
 $START -- sh -c 'printf "\033[2Jno such module" >&2; exit 3' | the command ended before it listened (exit status: 3) | [2Jno such module
