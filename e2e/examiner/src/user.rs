@@ -201,11 +201,9 @@ impl Person {
 
     /// The values that a page may show, but for the subject.
     pub(crate) fn marks(&self) -> impl Iterator<Item = &str> {
-        [&self.name, &self.username, &self.email]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .chain([self.id.as_str()])
+        let named = [&self.name, &self.username, &self.email].into_iter();
+        let all = named.flatten().chain([&self.id]);
+        all.map(String::as_str)
     }
 
     /// The fields of the provider's form, by name.
