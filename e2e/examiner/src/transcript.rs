@@ -126,8 +126,7 @@ impl Transcript {
     /// Adds a call of the app, once. The stack's clock is `advanced_ms` ahead of the system's by
     /// now.
     pub(crate) fn add_call(&self, call: &Call, advanced_ms: i64) {
-        let is_new = self.record().calls.insert(call.request_id.clone());
-        if is_new {
+        if self.record().calls.insert(call.request_id.clone()) {
             let at = self.at_stack_time(call.at, advanced_ms);
             self.add_at(at, "app", "broker", calls::describe(call));
         }

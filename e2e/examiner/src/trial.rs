@@ -127,13 +127,13 @@ impl<'w> Trial<'w> {
 
     /// The app's own calls at the broker since `mark`, once it is idle.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
-        let calls = self.testbed.calls_when_idle(mark, IDLE).await?;
-        let own: Vec<_> = calls.into_iter().filter(calls::is_by_app).collect();
+        let mut calls = self.testbed.calls_when_idle(mark, IDLE).await?;
+        calls.retain(calls::is_by_app);
         let advanced = self.testbed.control.advanced_ms().await?;
-        for call in &own {
+        for call in &calls {
             self.transcript.add_call(call, advanced);
         }
-        Ok(own)
+        Ok(calls)
     }
 
     /// Arms a fault at the next call of `operation`.
@@ -242,13 +242,12 @@ impl<'w> Trial<'w> {
         let page = browser.open(&self.testbed.start).await?;
         let way = self.way()?;
         let first = way.steps.first();
-        if first.is_some_and(|it| it.on_page(&page).is_some()) {
-            return self.begin_on(browser, way, page).await.map(Some);
-        }
-        let begun = self.begin_on(browser, way, old_tab.unwrap_or(page)).await;
+        let is_offered = first.is_some_and(|it| it.on_page(&page).is_some());
+        let start = old_tab.filter(|_| !is_offered).unwrap_or(page);
+        let begun = self.begin_on(browser, way, start).await;
         let status = browser.seen.last().map_or(0, |page| page.status);
         match begun {
-            Err(stop) if stop.verdict == Verdict::NotTestable && status < 500 => {
+            Err(stop) if !is_offered && stop.verdict == Verdict::NotTestable && status < 500 => {
                 let note = "the app offers no sign-in to a user who is signed in";
                 self.transcript.add("examiner", "app", note);
                 Ok(None)
