@@ -184,10 +184,7 @@ impl Probe<'_> {
             };
             match self.follow(&mut user.browser, self.add(visit)).await? {
                 Arrival::Page(next) => page = next,
-                Arrival::Stopped(visit) => {
-                    let page = self.trial.to_provider(&mut user.browser, visit).await?;
-                    return user.choose(&page).await.map(Some);
-                }
+                Arrival::Stopped(visit) => return user.come_back(visit).await.map(Some),
             }
         }
         Ok(None)

@@ -112,8 +112,7 @@ pub(super) async fn sign_out_ends_logins(trial: &Trial<'_>) -> Outcome {
             "a login may live apart from the session that sign-out ends: its start sets the cookie {name}"
         )));
     }
-    let page = trial.to_provider(&mut ada.browser, begun).await?;
-    let callback = ada.choose(&page).await?;
+    let callback = ada.come_back(begun).await?;
     ada.sign_out().await?;
     ada.visit(callback).await?;
     let failed = "a login that was under way in another tab when the user signed out still signs the browser in";
