@@ -129,20 +129,28 @@ fn shown(url: &Url) -> String {
 /// The way of a browser over redirects.
 #[cfg(test)]
 pub(crate) mod tests {
-    use wiremock::{Request, ResponseTemplate};
+    use wiremock::matchers::any;
+    use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
     use super::*;
-    use crate::foreign_site::Site;
+
+    /// A site, and its start page.
+    async fn site(answer: impl Respond + 'static) -> (MockServer, Url) {
+        let server = MockServer::start().await;
+        Mock::given(any()).respond_with(answer).mount(&server).await;
+        let start = server.uri().parse().unwrap();
+        (server, start)
+    }
 
     /// A site that answers a path with the status line and headers that `answer` returns.
-    pub(crate) async fn answering(answer: fn(&str) -> &'static str) -> Site {
+    pub(crate) async fn answering(answer: fn(&str) -> &'static str) -> (MockServer, Url) {
         let answer = move |request: &Request| {
             let mut lines = answer(request.url.path()).split("\r\n");
             let status = lines.next().and_then(|it| it.get(..3)?.parse::<u16>().ok());
             let headers = lines.filter_map(|line| line.split_once(": "));
             ResponseTemplate::new(status.unwrap()).append_headers(headers)
         };
-        Site::start("127.0.0.1", answer).await.unwrap()
+        site(answer).await
     }
 
     /// A browser of no examination.
@@ -178,8 +186,8 @@ pub(crate) mod tests {
     async fn a_browser_stops_before_a_host_that_is_no_party_and_not_on_this_machine() {
         let mut browser = plain_browser();
         let redirect = |_: &str| "303 See Other\r\nLocation: https://accounts.google.invalid/auth";
-        let app = answering(redirect).await;
-        let page = browser.open(&app.origin).await.unwrap();
+        let (_server, start) = answering(redirect).await;
+        let page = browser.open(&start).await.unwrap();
         assert_eq!((page.status, browser.asked.len()), (303, 1));
         let elsewhere = Url::parse("https://accounts.google.invalid/").unwrap();
         let stop = browser.open(&elsewhere).await.unwrap_err();
@@ -188,12 +196,10 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_page_that_looks_again_by_itself_is_shown() {
-        let site = Site::start("127.0.0.1", |_: &Request| {
-            let body = "<meta http-equiv=refresh content='1;url=/again'>";
-            ResponseTemplate::new(200).set_body_raw(body, "text/html")
-        });
-        let site = site.await.unwrap();
-        let page = plain_browser().open(&site.origin).await.unwrap();
+        let body = "<meta http-equiv=refresh content='1;url=/again'>";
+        let answer = ResponseTemplate::new(200).set_body_raw(body, "text/html");
+        let (_server, start) = site(answer).await;
+        let page = plain_browser().open(&start).await.unwrap();
         assert_eq!(page.url.path(), "/again");
     }
 }

@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::browser::Visit;
-    use crate::foreign_site::ForeignSite;
+    use crate::foreign_site::{ForeignSite, Lure};
     use crate::time::{Stopwatch, pause};
     use crate::verdict::Verdict;
 
@@ -147,7 +147,8 @@ mod tests {
         let (_chromium, mut tab) = open().await;
         let mut visit = Visit::typed(&url("http://127.0.0.1:9/a?b=c&d"));
         visit.fields = Some(vec![("token".to_owned(), "a \"&< b".to_owned())]);
-        tab.open(&site.with_form(&visit)).await.unwrap();
+        let page = site.page(Lure::Form(&visit)).await;
+        tab.open(&page).await.unwrap();
         let script = "const [form] = document.forms; return [form.action, form.token.value]";
         let form = tab.run(script, Vec::new()).await.unwrap();
         assert_eq!(form, json!([visit.url.as_str(), "a \"&< b"]));
@@ -203,7 +204,9 @@ mod tests {
     async fn a_secret_is_found_wherever_a_script_has_stored_it() {
         let site = ForeignSite::start().await.unwrap();
         let (_chromium, mut tab) = open().await;
-        let page = site.with_cookies(&["cookie=needle; HttpOnly".to_owned()]);
+        let page = site
+            .page(Lure::Cookies(&["cookie=needle; HttpOnly".to_owned()]))
+            .await;
         tab.open(&page).await.unwrap();
         let store = include_str!("chromium/store.js");
         tab.run_async(store, Vec::new()).await.unwrap();

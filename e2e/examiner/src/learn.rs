@@ -302,8 +302,8 @@ mod tests {
             _ => "404 Not Found",
         };
         for (answer, is_permitted) in [(alone, true), (|_| "200 OK", false), (redirect, false)] {
-            let site = answering(answer).await;
-            let permission = site.origin.join("/.well-known/examine-permission");
+            let (_server, start) = answering(answer).await;
+            let permission = start.join("/.well-known/examine-permission");
             let permits = permits(&mut plain_browser(), &permission.unwrap()).await;
             assert_eq!(permits, is_permitted);
         }

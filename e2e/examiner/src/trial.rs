@@ -12,7 +12,7 @@ use crate::browser::{Arrival, Browser, Page, Visit};
 use crate::calls::{self, Call};
 use crate::testbed::Testbed;
 use crate::transcript::Transcript;
-use crate::verdict::{Outcome, Stop, Verdict};
+use crate::verdict::{Outcome, Stop};
 
 /// The length of the shortest text that says something to a user.
 const MIN_TEXT: usize = 10;
@@ -65,52 +65,6 @@ impl<'w> Trial<'w> {
     /// The address of the callback.
     pub(crate) fn callback(&self) -> Outcome<Url> {
         self.testbed.at(&self.way()?.callback)
-    }
-
-    /// Presses the sign-in control, and stops before the browser asks the broker.
-    pub(crate) async fn begin(&self, browser: &mut Browser) -> Outcome<Visit> {
-        self.begin_by(browser, self.way()?).await
-    }
-
-    /// As [`begin`](Self::begin), by a given way.
-    pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &SignInWay) -> Outcome<Visit> {
-        let page = browser.open(&self.testbed.start).await?;
-        self.begin_on(browser, way, page).await
-    }
-
-    /// As [`begin_by`](Self::begin_by), on a start page that the browser has opened.
-    pub(crate) async fn begin_on(
-        &self,
-        browser: &mut Browser,
-        way: &SignInWay,
-        page: Page,
-    ) -> Outcome<Visit> {
-        match take(self.testbed, &way.steps, browser, page).await? {
-            Arrival::Stopped(visit) => Ok(visit),
-            Arrival::Page(page) => Err(Stop::not_testable(format!(
-                "the sign-in button led to {} (status {}) and not to the broker",
-                page.url.path(),
-                page.status
-            ))),
-        }
-    }
-
-    /// The request that starts a login, which is not made: every step but the last is taken.
-    pub(crate) async fn last_press(&self, browser: &mut Browser) -> Outcome<Visit> {
-        let steps = self.way()?.steps.split_last();
-        let (last, before) = steps.ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
-        let page = browser.open(&self.testbed.start).await?;
-        match take(self.testbed, before, browser, page).await? {
-            Arrival::Stopped(visit) => Ok(visit),
-            Arrival::Page(page) => last.required_on(&page, "sign_in"),
-        }
-    }
-
-    /// The request that signs out. Not tested in an app without a way to do so.
-    pub(crate) async fn sign_out_visit(&self, browser: &mut Browser) -> Outcome<Visit> {
-        let step = self.sign_out_step()?;
-        let page = self.testbed.at(&self.app.sign_out_page)?;
-        step.required_on(&browser.open(&page).await?, "sign_out")
     }
 
     /// The step that signs out.
@@ -174,39 +128,6 @@ impl<'w> Trial<'w> {
         Ok(page)
     }
 
-    /// Lets the provider fail or the person cancel (`deny`), and stops before the browser
-    /// asks the app for its callback.
-    pub(crate) async fn misbehave(
-        &self,
-        browser: &mut Browser,
-        page: &Page,
-        name: &str,
-    ) -> Outcome<Visit> {
-        let button = Step::Css(format!("[name=misbehave][value='{name}']"));
-        let cannot = || Stop::harness(format!("the provider's page cannot {name}"));
-        let visit = button.on_page(page).ok_or_else(cannot)?;
-        self.leave_provider(browser, visit).await
-    }
-
-    /// Leaves the provider's page by `visit`, and stops before the browser asks the app for its
-    /// callback.
-    pub(crate) async fn leave_provider(
-        &self,
-        browser: &mut Browser,
-        visit: Visit,
-    ) -> Outcome<Visit> {
-        let is_app = |url: &Url| self.testbed.is_app(url);
-        match browser.visit_until(visit, is_app).await? {
-            Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(visit.as_typed()),
-            Arrival::Stopped(visit) => Ok(visit),
-            Arrival::Page(page) => Err(Stop::not_testable(format!(
-                "the browser ended at {} (status {}) and did not come back to the app",
-                page.url.path(),
-                page.status
-            ))),
-        }
-    }
-
     /// Whether the user sees words; left open for a page that a script fills.
     pub(crate) fn has_words(&self, page: &Page) -> bool {
         page.text().len() >= MIN_TEXT || self.leave_to_script(page)
@@ -228,31 +149,6 @@ impl<'w> Trial<'w> {
         match self.left_open.get() {
             Some(reason) => Err(Stop::not_tested(reason.as_str())),
             None => Ok(()),
-        }
-    }
-
-    /// As [`begin`](Self::begin), in a browser that is signed in; by `old_tab`, a start page
-    /// from before, if the page of a signed-in user has no sign-in. `None` if the app then
-    /// refuses it: its form may need a token that such a user does not have.
-    pub(crate) async fn begin_signed_in(
-        &self,
-        browser: &mut Browser,
-        old_tab: Option<Page>,
-    ) -> Outcome<Option<Visit>> {
-        let page = browser.open(&self.testbed.start).await?;
-        let way = self.way()?;
-        let first = way.steps.first();
-        let is_offered = first.is_some_and(|it| it.on_page(&page).is_some());
-        let start = old_tab.filter(|_| !is_offered).unwrap_or(page);
-        let begun = self.begin_on(browser, way, start).await;
-        let status = browser.seen.last().map_or(0, |page| page.status);
-        match begun {
-            Err(stop) if !is_offered && stop.verdict == Verdict::NotTestable && status < 500 => {
-                let note = "the app offers no sign-in to a user who is signed in";
-                self.transcript.add("examiner", "app", note);
-                Ok(None)
-            }
-            begun => begun.map(Some),
         }
     }
 }

@@ -3,10 +3,11 @@
 use contract::{Provider, Subject};
 use url::Url;
 
-use crate::browser::{Browser, Clickable, Page, Visit};
+use crate::app::SignInWay;
+use crate::browser::{Arrival, Browser, Clickable, Page, Visit};
 use crate::random;
-use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop};
+use crate::trial::{Trial, take};
+use crate::verdict::{Outcome, Stop, Verdict};
 
 /// A person with a browser.
 #[derive(Clone)]
@@ -63,7 +64,57 @@ impl User<'_> {
 
     /// Presses the sign-in control, and stops before the browser asks the broker.
     pub(crate) async fn begin(&mut self) -> Outcome<Visit> {
-        self.trial.begin(&mut self.browser).await
+        self.begin_by(self.trial.way()?).await
+    }
+
+    /// As [`begin`](Self::begin), by a given way.
+    pub(crate) async fn begin_by(&mut self, way: &SignInWay) -> Outcome<Visit> {
+        let page = self.open(&self.trial.testbed.start).await?;
+        self.begin_on(way, page).await
+    }
+
+    /// As [`begin_by`](Self::begin_by), on a start page that the browser has opened.
+    pub(crate) async fn begin_on(&mut self, way: &SignInWay, page: Page) -> Outcome<Visit> {
+        match take(self.trial.testbed, &way.steps, &mut self.browser, page).await? {
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => Err(Stop::not_testable(format!(
+                "the sign-in button led to {} (status {}) and not to the broker",
+                page.url.path(),
+                page.status
+            ))),
+        }
+    }
+
+    /// As [`begin`](Self::begin), where somebody is signed in; by `old_tab`, a start page
+    /// from before, if the page of a signed-in user has no sign-in. `None` if the app then
+    /// refuses it: its form may need a token that such a user does not have.
+    pub(crate) async fn begin_again(&mut self, old_tab: Option<Page>) -> Outcome<Option<Visit>> {
+        let page = self.open(&self.trial.testbed.start).await?;
+        let way = self.trial.way()?;
+        let first = way.steps.first();
+        let is_offered = first.is_some_and(|it| it.on_page(&page).is_some());
+        let start = old_tab.filter(|_| !is_offered).unwrap_or(page);
+        let begun = self.begin_on(way, start).await;
+        let status = self.browser.seen.last().map_or(0, |page| page.status);
+        match begun {
+            Err(stop) if !is_offered && stop.verdict == Verdict::NotTestable && status < 500 => {
+                let note = "the app offers no sign-in to a user who is signed in";
+                self.trial.transcript.add("examiner", "app", note);
+                Ok(None)
+            }
+            begun => begun.map(Some),
+        }
+    }
+
+    /// The request that starts a login, which is not made: every step but the last is taken.
+    pub(crate) async fn last_press(&mut self) -> Outcome<Visit> {
+        let steps = self.trial.way()?.steps.split_last();
+        let (last, before) = steps.ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
+        let page = self.open(&self.trial.testbed.start).await?;
+        match take(self.trial.testbed, before, &mut self.browser, page).await? {
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => last.required_on(&page, "sign_in"),
+        }
     }
 
     /// Everything up to the callback, which is not asked for yet.
@@ -90,7 +141,22 @@ impl User<'_> {
         }
         form.buttons.clear();
         let visit = Visit::press(page, &Clickable::Button(form.into(), 0));
-        self.trial.leave_provider(&mut self.browser, visit).await
+        self.leave_provider(visit).await
+    }
+
+    /// Leaves the provider's page by `visit`, and stops before the browser asks the app for its
+    /// callback.
+    pub(crate) async fn leave_provider(&mut self, visit: Visit) -> Outcome<Visit> {
+        let is_app = |url: &Url| self.trial.testbed.is_app(url);
+        match self.browser.visit_until(visit, is_app).await? {
+            Arrival::Stopped(visit) if self.trial.app.has_strict_cookie => Ok(visit.as_typed()),
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => Err(Stop::not_testable(format!(
+                "the browser ended at {} (status {}) and did not come back to the app",
+                page.url.path(),
+                page.status
+            ))),
+        }
     }
 
     /// Goes on with a login that was begun, to the page at its end.
@@ -144,9 +210,16 @@ impl User<'_> {
         self.open(&whoami).await
     }
 
+    /// The request that signs out. Not tested in an app without a way to do so.
+    pub(crate) async fn sign_out_visit(&mut self) -> Outcome<Visit> {
+        let step = self.trial.sign_out_step()?;
+        let page = self.trial.testbed.at(&self.trial.app.sign_out_page)?;
+        step.required_on(&self.open(&page).await?, "sign_out")
+    }
+
     /// Signs out, as a person does.
     pub(crate) async fn sign_out(&mut self) -> Outcome<Page> {
-        let visit = self.trial.sign_out_visit(&mut self.browser).await?;
+        let visit = self.sign_out_visit().await?;
         self.visit(visit).await
     }
 }

@@ -139,35 +139,33 @@ pub(crate) fn no_takeover<T: Into<String>>(is_seen: bool, actual: impl FnOnce() 
 /// The outcome of a check, or of a step of one.
 pub(crate) type Outcome<T = ()> = Result<T, Stop>;
 
-/// The cases of a check that tries several: each failure is reported, not only the first.
-#[derive(Debug, Default)]
-pub(crate) struct Cases(Vec<Stop>);
-
-impl Cases {
-    /// Takes the outcome of a case of `transcript`, and returns whether the next may follow.
-    pub(crate) fn go_on(&mut self, transcript: &Transcript, outcome: Outcome) -> bool {
-        let Err(stop) = outcome else { return true };
+/// Tries the cases of a check one after the other: each failure is reported, not only the first.
+/// A case that ends otherwise is the last, and counts only if none has failed.
+pub(crate) async fn each<C: Future<Output = Outcome>>(
+    transcript: &Transcript,
+    cases: Vec<C>,
+) -> Outcome {
+    let mut stops: Vec<Stop> = Vec::new();
+    for case in cases {
+        let Err(stop) = case.await else { continue };
         let has_failed = stop.verdict == Verdict::Fail;
         if has_failed {
             transcript.mark_wrong();
         }
-        // Another end counts only if nothing failed before.
-        if has_failed || self.0.is_empty() {
-            self.0.push(stop);
+        if has_failed || stops.is_empty() {
+            stops.push(stop);
         }
-        has_failed
+        if !has_failed {
+            break;
+        }
     }
-
-    /// The outcome of the check.
-    pub(crate) fn end(self) -> Outcome {
-        let all = self.0.into_iter().reduce(|all, next| Stop {
-            actual: format!("{}; {}", all.actual, next.actual),
-            is_takeover: all.is_takeover || next.is_takeover,
-            is_server_error: all.is_server_error && next.is_server_error,
-            ..all
-        });
-        all.map_or(Ok(()), Err)
-    }
+    let all = stops.into_iter().reduce(|all, next| Stop {
+        actual: format!("{}; {}", all.actual, next.actual),
+        is_takeover: all.is_takeover || next.is_takeover,
+        is_server_error: all.is_server_error && next.is_server_error,
+        ..all
+    });
+    all.map_or(Ok(()), Err)
 }
 
 /// Ends the check as a failure unless `holds`.
@@ -179,22 +177,20 @@ pub(crate) fn require<T: Into<String>>(holds: bool, actual: impl FnOnce() -> T) 
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_case_that_fails_is_reported_also_before_another_end() {
+    #[tokio::test]
+    async fn every_case_that_fails_is_reported_also_before_another_end() {
         let fail = |text: &str| Err(Stop::fail(text));
         let late = || Err(Stop::not_testable("no page"));
         for (outcomes, end) in [
-            (vec![fail("a"), Ok(()), fail("b"), late()], fail("a; b")),
+            (
+                vec![fail("a"), Ok(()), fail("b"), late(), fail("c")],
+                fail("a; b"),
+            ),
             (vec![Ok(()), late(), fail("a")], late()),
             (vec![Ok(())], Ok(())),
         ] {
-            let mut cases = Cases::default();
-            let transcript = Transcript::start();
-            let tried = outcomes.into_iter();
-            let _ = tried
-                .take_while(|it| cases.go_on(&transcript, it.clone()))
-                .count();
-            assert_eq!(cases.end(), end);
+            let cases: Vec<_> = outcomes.into_iter().map(std::future::ready).collect();
+            assert_eq!(each(&Transcript::start(), cases).await, end);
         }
     }
 

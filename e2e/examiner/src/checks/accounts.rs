@@ -311,7 +311,7 @@ async fn signed_in<'t>(mut user: User<'t>, way: &SignInWay) -> Outcome<(User<'t>
     if user.person.subject.is_some() {
         return given_profile(&user, |_| ()).await;
     }
-    let begun = user.trial.begin_by(&mut user.browser, way).await?;
+    let begun = user.begin_by(way).await?;
     let landing = user.finish(begun).await?;
     Ok((user, landing))
 }

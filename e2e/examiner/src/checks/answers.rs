@@ -14,7 +14,7 @@ use crate::calls::operation::{PROFILE, RESULT, SESSION, TOKEN};
 use crate::random;
 use crate::trial::Trial;
 use crate::user::User;
-use crate::verdict::{Cases, Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, each, require};
 
 /// The attempts at one answer: an app that reads results in the background may take the
 /// fault with the call of another login.
@@ -35,19 +35,14 @@ pub(super) async fn answer_shown_checked(trial: &Trial<'_>) -> Outcome {
 
 async fn try_answers(trial: &Trial<'_>, is_chosen: fn(&WrongAnswer) -> bool) -> Outcome {
     let looks = SignedInLook::learn(trial).await?;
-    let mut cases = Cases::default();
-    for operation in calls_of(trial.flow) {
+    let cases = calls_of(trial.flow).into_iter().flat_map(|operation| {
         let wrong = CORPORA.wrong_answer.iter().filter(|it| is_chosen(it));
         let wrong = wrong.filter(|it| it.pointer_in(operation).is_some());
         // The hand-made answer itself is right: what is refused after it is its change.
-        for wrong in [None].into_iter().chain(wrong.map(Some)) {
-            let outcome = try_answer(trial, &looks, operation, wrong).await;
-            if !cases.go_on(&trial.transcript, outcome) {
-                return cases.end();
-            }
-        }
-    }
-    cases.end()
+        let answers = [None].into_iter().chain(wrong.map(Some));
+        answers.map(|wrong| try_answer(trial, &looks, operation, wrong))
+    });
+    each(&trial.transcript, cases.collect()).await
 }
 
 /// A login in which `operation` is answered by hand: rightly, or with one thing wrong.
@@ -91,7 +86,7 @@ pub(super) async fn answered<'t>(
     for _ in 0..ATTEMPTS {
         let mut user = user.clone();
         let next = match operation {
-            SESSION => trial.last_press(&mut user.browser).await?,
+            SESSION => user.last_press().await?,
             // The result comes by hand, so the user signs in nowhere.
             RESULT => {
                 user.begin().await?;
@@ -136,7 +131,7 @@ async fn right_answer(user: &User<'_>, operation: &str) -> Outcome<Value> {
     let trial = user.trial;
     Ok(match operation {
         SESSION => {
-            let begun = trial.begin(&mut trial.browser("browser B")).await?;
+            let begun = trial.user("browser B", "Ben").begin().await?;
             json!({ "authorization_url": begun.url.as_str(), "expires_in": 600 })
         }
         TOKEN => json!({
@@ -211,19 +206,16 @@ impl WrongAnswer {
 
 /// `authorization-url-checked`: addresses that are not below the broker's origin.
 pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
-    let begun = trial.begin(&mut trial.browser("browser B")).await?;
-    let mut cases = Cases::default();
-    for (name, address) in &CORPORA.wrong_addresses {
-        let outcome = try_address(trial, name, &wrong_address(address, &begun.url)).await;
-        if !cases.go_on(&trial.transcript, outcome) {
-            break;
-        }
-    }
-    cases.end()
+    let begun = trial.user("browser B", "Ben").begin().await?;
+    let cases = CORPORA.wrong_addresses.iter().map(|(name, address)| {
+        let address = wrong_address(address, &begun.url);
+        try_address(trial, name, address)
+    });
+    each(&trial.transcript, cases.collect()).await
 }
 
 /// A login whose start is answered with this address.
-async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
+async fn try_address(trial: &Trial<'_>, name: &str, url: String) -> Outcome {
     let ada = trial.user("browser A", "Ada");
     let by_hand = |mut right: Value| {
         right["authorization_url"] = json!(url);
@@ -237,7 +229,7 @@ async fn try_address(trial: &Trial<'_>, name: &str, url: &str) -> Outcome {
     };
     let redirects = page.status < 400 && page.headers.contains_key("location");
     let leads = page.controls().iter().any(|it| it.target().as_str() == url);
-    let tells_script = page.json_texts().iter().any(|it| it == url);
+    let tells_script = page.json_texts().contains(&url);
     for (does, what) in [
         (redirects, "redirects the browser there"),
         (leads, "shows a link that leads there"),

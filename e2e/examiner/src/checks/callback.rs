@@ -150,8 +150,7 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
 
 /// `callback-parameters-ignored`: without a login, and at the end of one.
 pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
-    let mut victim = trial.user("the victim's browser", "Vera");
-    victim.sign_in().await?;
+    let victim = trial.signed_in("the victim's browser", "Vera").await?;
     let own = trial.way()?;
     // Where both flows end at one address, the legacy parameters mean something.
     let is_legacy = |it: &SignInWay| it.flow != own.flow && it.callback == own.callback;

@@ -15,7 +15,7 @@ use crate::calls::operation::{AUTHORIZE, SESSION};
 use crate::catalogue::wait_of;
 use crate::chromium::Tab;
 use crate::chromium_user::ChromiumUser;
-use crate::foreign_site::ForeignSite;
+use crate::foreign_site::{ForeignSite, Lure};
 use crate::search::{self, Haystack};
 use crate::trial::{IDLE, Trial};
 use crate::verdict::{Outcome, Stop, require};
@@ -41,8 +41,7 @@ pub(super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcome {
 
 /// `cookie-name-exact`: cookies that another port of the app's host has set.
 pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
-    let mut attacker = trial.user("the attacker's browser", "Mallory");
-    attacker.sign_in().await?;
+    let attacker = trial.signed_in("the attacker's browser", "Mallory").await?;
     let cookies = some_cookies(session_cookies(trial, &attacker.browser))?;
     let host = trial.testbed.start.host_str().unwrap_or("localhost");
     let sister = ForeignSite::called(host).await?;
@@ -62,7 +61,8 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
         }
         let lines = cookies.iter();
         let lines = lines.map(|it| format!("{}={}; Path={path}", like(&it.name, row), it.value));
-        let page = sister.with_cookies(&lines.collect::<Vec<_>>());
+        let lines: Vec<_> = lines.collect();
+        let page = sister.page(Lure::Cookies(&lines)).await;
         victim.tab.open(&page).await?;
         let is_taken = attacker.is_shown_in(&victim.whoami().await?);
         require(!is_taken, || {
@@ -78,8 +78,8 @@ pub(super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
 pub(super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
     let site = ForeignSite::start().await?;
     // With the hidden fields of the attacker's own page, and by POST.
-    let mut attacker = trial.browser("the attacker's browser");
-    let form = site.with_form(&trial.last_press(&mut attacker).await?);
+    let mut attacker = trial.user("the attacker's browser", "Mallory");
+    let form = site.page(Lure::Form(&attacker.last_press().await?)).await;
     let mut victim = trial.chromium("the victim's Chromium", "Vera").await?;
     victim.reach_provider().await?;
     let provider = victim.tab.address().await?;
@@ -101,20 +101,24 @@ pub(super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
 
 /// `sign-out-same-site`: a picture, a link and a form of another site.
 pub(super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
-    let mut attacker = trial.user("the attacker's browser", "Mallory");
-    attacker.sign_in().await?;
-    let request = trial.sign_out_visit(&mut attacker.browser).await?;
+    let mut attacker = trial.signed_in("the attacker's browser", "Mallory").await?;
+    let request = attacker.sign_out_visit().await?;
     let wait = wait_of("sign-out-same-site");
     let site = ForeignSite::start().await?;
     let mut victim = trial.chromium("the victim's Chromium", "Vera").await?;
     victim.sign_in().await?;
 
-    victim.tab.open(&site.with_picture(&request.url)).await?;
+    let picture = site.page(Lure::Picture(&request.url)).await;
+    victim.tab.open(&picture).await?;
     still_in(&mut victim, "a picture").await?;
-    press_go(&mut victim.tab, &site.with_link(&request.url), wait).await?;
-    still_in(&mut victim, "a link").await?;
-    press_go(&mut victim.tab, &site.with_form(&request), wait).await?;
-    still_in(&mut victim, "a form").await
+    for (lure, what) in [
+        (Lure::Link(&request.url), "a link"),
+        (Lure::Form(&request), "a form"),
+    ] {
+        press_go(&mut victim.tab, &site.page(lure).await, wait).await?;
+        still_in(&mut victim, what).await?;
+    }
+    Ok(())
 }
 
 async fn still_in(victim: &mut ChromiumUser<'_>, what: &str) -> Outcome {

@@ -35,10 +35,10 @@ pub(super) async fn cookie_attributes(trial: &Trial<'_>) -> Outcome {
 /// The names of the cookies that carry a login: those without which its callback does not end
 /// well, or with which alone it does.
 async fn login_cookies(trial: &Trial<'_>) -> Outcome<Vec<String>> {
-    let mut begun = trial.browser("browser A");
-    trial.begin(&mut begun).await?;
+    let mut ada = trial.user("browser A", "Ada");
+    ada.begin().await?;
     let mut needed = Vec::new();
-    for own in begun.jar.of(&trial.callback()?) {
+    for own in ada.browser.jar.of(&trial.callback()?) {
         let without = ends_well(trial, |name| name != own.name).await?;
         if !without || ends_well(trial, |name| name == own.name).await? {
             needed.push(own.name);

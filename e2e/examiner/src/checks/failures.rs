@@ -5,10 +5,11 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::demands::{no_server_error, page_in_words, parameter, restart, signed_in};
-use crate::app::Flow;
-use crate::browser::{Arrival, Browser, Page, Visit};
+use crate::app::{Flow, Step};
+use crate::browser::{Arrival, Page, Visit};
 use crate::calls::operation::{PROFILE, SESSION, TOKEN};
 use crate::calls::{self, Call};
 use crate::trial::Trial;
@@ -62,19 +63,15 @@ pub(super) const FAILURES: [(&str, &str); 3] = [
 /// `failure-page`: each of the three errors, for a visitor and for a user who is signed in.
 pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
     for (misbehaviour, error) in FAILURES {
-        let mut visitor = trial.browser("browser A");
-        let visit = trial.begin(&mut visitor).await?;
-        let page = fail(trial, &mut visitor, visit, misbehaviour).await?;
+        let page = fail(&mut trial.user("browser A", "Abe"), misbehaviour).await?;
         no_server_error(&page, &format!("{error} is answered with"))?;
         restart(trial, &page, &format!("after {error}"))?;
     }
-    let mut ada = trial.user("browser B", "Ada");
-    ada.sign_in().await?;
-    let begun = trial.begin_signed_in(&mut ada.browser, None);
-    let Some(visit) = begun.await? else {
+    let mut ada = trial.signed_in("browser B", "Ada").await?;
+    let Some(begun) = ada.begin_again(None).await? else {
         return Ok(());
     };
-    let page = fail(trial, &mut ada.browser, visit, "deny").await?;
+    let page = fail_at_provider(&mut ada, begun, "deny").await?;
     no_server_error(&page, "access_denied is answered with")?;
     // A page that still shows the user need not offer another sign-in.
     let demand = match ada.person.is_shown_in(&page.body) {
@@ -86,17 +83,21 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
     signed_in(&mut ada, failed).await
 }
 
-/// A login that fails at the provider, and the page at its end.
-pub(super) async fn fail(
-    trial: &Trial<'_>,
-    browser: &mut Browser,
-    visit: Visit,
-    misbehaviour: &str,
-) -> Outcome<Page> {
-    let page = trial.to_provider(browser, visit).await?;
-    let callback = trial.misbehave(browser, &page, misbehaviour).await?;
+/// A login that the provider lets fail or the person cancels (`deny`), and the page at its end.
+pub(super) async fn fail(user: &mut User<'_>, misbehaviour: &str) -> Outcome<Page> {
+    let begun = user.begin().await?;
+    fail_at_provider(user, begun, misbehaviour).await
+}
+
+async fn fail_at_provider(user: &mut User<'_>, begun: Visit, how: &str) -> Outcome<Page> {
+    let trial = user.trial;
+    let page = trial.to_provider(&mut user.browser, begun).await?;
+    let button = Step::Css(format!("[name=misbehave][value='{how}']"));
+    let cannot = || Stop::harness(format!("the provider's page cannot {how}"));
+    let leaves = button.on_page(&page).ok_or_else(cannot)?;
+    let callback = user.leave_provider(leaves).await?;
     let mark = trial.mark().await?;
-    let page = browser.visit(callback).await?;
+    let page = user.visit(callback).await?;
     let calls = trial.calls(mark).await?;
     // A legacy callback brings the error itself.
     if trial.flow == Flow::Clean && !calls.iter().any(calls::is_fetch) {
@@ -153,10 +154,10 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
 
 /// Starts again from the page: by its own control, or by the start page.
 async fn restart_from(user: &mut User<'_>, page: Page) -> Outcome<Visit> {
-    let (trial, way) = (user.trial, user.trial.way()?);
+    let way = user.trial.way()?;
     let first = way.steps.first();
     if first.is_some_and(|step| step.on_page(&page).is_some())
-        && let Ok(visit) = trial.begin_on(&mut user.browser, way, page).await
+        && let Ok(visit) = user.begin_on(way, page).await
     {
         return Ok(visit);
     }
@@ -171,39 +172,39 @@ pub(super) fn calls_of(flow: Flow) -> [&'static str; 2] {
     }
 }
 
-/// A login on its way.
-pub(super) struct Login<'t> {
-    pub(super) user: User<'t>,
-    /// The request that makes the app do the call.
-    pub(super) next: Visit,
-}
-
 /// A login up to the request that makes the app do `operation`.
-pub(super) async fn login_before<'t>(trial: &'t Trial<'_>, operation: &str) -> Outcome<Login<'t>> {
+pub(super) async fn login_before<'t>(
+    trial: &'t Trial<'_>,
+    operation: &str,
+) -> Outcome<(User<'t>, Visit)> {
+    if operation != SESSION {
+        return trial.user_at_callback("browser A", "Ada").await;
+    }
     let mut user = trial.user("browser A", "Ada");
-    let next = match operation {
-        SESSION => trial.last_press(&mut user.browser).await?,
-        _ => user.up_to_callback().await?,
-    };
-    Ok(Login { user, next })
+    let press = user.last_press().await?;
+    Ok((user, press))
 }
 
-impl Login<'_> {
-    /// Makes the request while a fault is armed, which `operation` must meet; the browser stops
-    /// before it leaves the app.
-    pub(super) async fn meet_fault(&mut self, operation: &str, mark: u64) -> Outcome<Arrival> {
-        let testbed = self.user.trial.testbed;
-        let (browser, next) = (&mut self.user.browser, self.next.clone());
-        let arrival = browser
-            .visit_until(next, |url| !testbed.is_app(url))
-            .await?;
-        testbed.control.disarm().await?;
-        let calls = testbed.calls(mark).await?;
-        let is_met = |call: &Call| call.operation == operation && call.fault.is_some();
-        match calls.iter().any(is_met) {
-            true => Ok(arrival),
-            false => Err(not_called(operation)),
-        }
+/// Makes the request after which `operation` must meet a fault; the browser stops before it
+/// leaves the app.
+pub(super) async fn meet_fault(
+    user: &mut User<'_>,
+    next: Visit,
+    operation: &str,
+    fault: &str,
+    more: &Value,
+) -> Outcome<Arrival> {
+    let (trial, testbed) = (user.trial, user.trial.testbed);
+    let mark = trial.mark().await?;
+    trial.arm_with(operation, fault, more).await?;
+    let leaves = |url: &Url| !testbed.is_app(url);
+    let arrival = user.browser.visit_until(next, leaves).await;
+    testbed.control.disarm().await?;
+    let calls = testbed.calls(mark).await?;
+    let is_met = |call: &Call| call.operation == operation && call.fault.is_some();
+    match calls.iter().any(is_met) {
+        true => arrival,
+        false => Err(arrival.err().unwrap_or_else(|| not_called(operation))),
     }
 }
 
@@ -214,11 +215,9 @@ pub(super) async fn with_fault<'t>(
     fault: &str,
     more: &Value,
 ) -> Outcome<(User<'t>, Arrival)> {
-    let mut login = login_before(trial, operation).await?;
-    let mark = trial.mark().await?;
-    trial.arm_with(operation, fault, more).await?;
-    let arrival = login.meet_fault(operation, mark).await?;
-    Ok((login.user, arrival))
+    let (mut user, next) = login_before(trial, operation).await?;
+    let arrival = meet_fault(&mut user, next, operation, fault, more).await?;
+    Ok((user, arrival))
 }
 
 /// The end of a check whose login did not make the app do the call.

@@ -31,26 +31,25 @@ const MIN_DIFFERENT_BYTES: usize = 16;
 
 /// `state-present`: of several logins, in one browser and in others.
 pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     let mut states = Vec::new();
     for round in 0..6 {
-        let mut other = trial.browser("browser B");
-        let browser = match round % 2 {
-            0 => &mut ada.browser,
+        let mut other = trial.user("browser B", "Ben");
+        let user = match round % 2 {
+            0 => &mut ada,
             _ => &mut other,
         };
-        browser.open(&trial.testbed.start).await?;
-        let mut known = cookie_values(trial, browser);
-        let visit = match trial.begin_signed_in(browser, None).await? {
+        user.open(&trial.testbed.start).await?;
+        let mut known = cookie_values(trial, &user.browser);
+        let visit = match user.begin_again(None).await? {
             Some(visit) => visit,
             // A visitor's browser, then, in which the logins to come are begun as well.
             None => {
-                *browser = trial.browser("browser A");
-                trial.begin(browser).await?
+                user.browser = trial.browser("browser A");
+                user.begin().await?
             }
         };
-        known.extend(cookie_values(trial, browser));
+        known.extend(cookie_values(trial, &user.browser));
         let state = parameter(&visit.url, "state").unwrap_or_default();
         require(!state.is_empty(), || "the authorization URL has no state")?;
         require_random(&state)?;
@@ -136,8 +135,7 @@ pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
 /// A browser whose login was cancelled: it has a session, and nothing under way.
 async fn cancelled<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
     let mut user = trial.user("browser C", "Cleo");
-    let visit = user.begin().await?;
-    fail(trial, &mut user.browser, visit, "deny").await?;
+    fail(&mut user, "deny").await?;
     Ok(user)
 }
 

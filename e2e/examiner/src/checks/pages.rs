@@ -89,8 +89,7 @@ pub(super) async fn no_store(trial: &Trial<'_>) -> Outcome {
 /// A sign-in, a look at the pages, and, in another browser, the callback, which leads to a page
 /// about a failure: all in what the browser of the user has seen.
 async fn visit<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     ada.open(&trial.testbed.start).await?;
     let mut stranger = trial.browser("browser B");
     stranger.open(&trial.callback()?).await?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::answers::{answered, json_answer};
 use super::corpora::{CORPORA, fill};
 use super::demands::{SignedInLook, no_server_error, page_in_words, signed_in};
-use super::failures::{calls_of, login_before};
+use super::failures::{calls_of, login_before, meet_fault};
 use crate::browser::{Arrival, Page};
 use crate::random;
 use crate::trial::Trial;
@@ -163,19 +163,16 @@ pub(super) async fn message_escaped(trial: &Trial<'_>) -> Outcome {
             for member in *members {
                 body[member] = json!(markup);
             }
-            let mut login = login_before(trial, operation).await?;
-            let mark = trial.mark().await?;
+            let (mut user, next) = login_before(trial, operation).await?;
             let answer = json_answer(*status, &body);
-            trial.arm_with(operation, "answer", &answer).await?;
-            let arrival = login.meet_fault(operation, mark).await;
-            trial.testbed.control.disarm().await?;
+            let arrival = meet_fault(&mut user, next, operation, "answer", &answer).await;
             // An app that breaks down shows nothing.
             let Ok(Arrival::Page(landing)) = arrival else {
                 continue;
             };
             let members = members.join(" and ");
             let what = format!("the {members} of a refusal of {operation}");
-            check_pages(&mut login.user, landing, &needle, &what).await?;
+            check_pages(&mut user, landing, &needle, &what).await?;
         }
     }
     Ok(())

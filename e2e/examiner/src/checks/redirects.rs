@@ -6,7 +6,7 @@ use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::json;
 use url::Url;
-use wiremock::{Request, ResponseTemplate};
+use wiremock::Request;
 
 use super::corpora::{CORPORA, fill};
 use super::demands::{no_call, parameter, signed_out};
@@ -15,7 +15,7 @@ use super::secrets::client_secret;
 use crate::app::{Flow, Step};
 use crate::browser::{Arrival, Browser, Clickable, Page, Visit, origin};
 use crate::calls::Call;
-use crate::foreign_site::Site;
+use crate::foreign_site::ForeignSite;
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop, require};
@@ -28,8 +28,7 @@ const OUTSIDE: &str = "evil.example";
 
 /// `redirects-not-followed`: at each call of a login, by each status.
 pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
-    let not_found = |_: &Request| ResponseTemplate::new(404);
-    let elsewhere = Site::start("127.0.0.1", not_found).await?;
+    let elsewhere = ForeignSite::called("127.0.0.1").await?;
     let location = json!({ "Location": format!("{}elsewhere", elsewhere.origin) });
     for operation in calls_of(trial.flow) {
         for status in STATUSES {
@@ -163,7 +162,7 @@ impl Probe<'_> {
         self.follow(&mut ada.browser, callback).await?;
         let is_in = ada.is_signed_in().await?;
         // A user whom the app did not sign in has nothing to sign out of.
-        if let Ok(visit) = self.trial.sign_out_visit(&mut ada.browser).await {
+        if let Ok(visit) = ada.sign_out_visit().await {
             self.follow(&mut ada.browser, self.add(visit)).await?;
         }
         Ok(is_in)

@@ -92,8 +92,7 @@ async fn used_once(trial: &Trial<'_>, instances: &[usize]) -> Outcome {
     give_to(trial, instances)?;
     concurrent_callback(trial).await?;
     let mark = trial.mark().await?;
-    let mut ada = trial.user("browser A", "Ada");
-    let callback = ada.up_to_callback().await?;
+    let (mut ada, callback) = trial.user_at_callback("browser A", "Ada").await?;
     for instance in instances.iter().chain(instances) {
         give_to(trial, &[*instance])?;
         ada.visit(callback.clone()).await?;
@@ -112,8 +111,7 @@ async fn called_once(trial: &Trial<'_>, mark: u64, when: &str) -> Outcome {
 /// After a sign-out a copy of the cookie is worth as much at the one instance as at the other.
 /// That it is worth nothing is `sign-out-server`.
 async fn sign_out_holds(trial: &Trial<'_>, turns: [usize; 2]) -> Outcome {
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     // Of its own for each instance: an answer may replace the cookie.
     let mut copies = [ada.clone(), ada.clone()];
     give_to(trial, &turns)?;

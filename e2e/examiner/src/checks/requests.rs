@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::failures::{calls_of, fail, login_before};
+use super::failures::{calls_of, fail, with_fault};
 use crate::calls::operation::{PROFILE, RESULT, REVOKE, SESSION, TOKEN};
 use crate::calls::{self, Call};
 use crate::trial::Trial;
@@ -19,19 +19,13 @@ const RULES_OF_FORM: &str = "request. body. client_ client.recognised client.in_
 /// an answer cannot be read.
 pub(super) async fn requests_valid(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
-    let mut ada = trial.user("browser A", "Ada");
-    ada.sign_in().await?;
+    let mut ada = trial.signed_in("browser A", "Ada").await?;
     if trial.app.sign_out.is_some() {
         ada.sign_out().await?;
     }
-    let mut browser = trial.browser("browser B");
-    let visit = trial.begin(&mut browser).await?;
-    fail(trial, &mut browser, visit, "deny").await?;
+    fail(&mut trial.user("browser B", "Ben"), "deny").await?;
     for operation in calls_of(trial.flow) {
-        let mut login = login_before(trial, operation).await?;
-        let mark = trial.mark().await?;
-        trial.arm(operation, "html_502").await?;
-        login.meet_fault(operation, mark).await?;
+        with_fault(trial, operation, "html_502", &Value::Null).await?;
     }
 
     let mut wrong = BTreeSet::new();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::corpora::CORPORA;
 use super::demands::{absent, parameter, some_cookies};
-use super::failures::{Login, calls_of, login_before};
+use super::failures::{calls_of, login_before};
 use crate::app::Flow;
 use crate::browser::{Browser, Page, Visit};
 use crate::calls::Call;
@@ -74,7 +74,7 @@ async fn after_faults(trial: &Trial<'_>, faults: &[&str]) -> Outcome<Vec<Browser
     let mut browsers = Vec::new();
     for operation in calls_of(trial.flow) {
         for fault in faults {
-            let Login { mut user, next } = login_before(trial, operation).await?;
+            let (mut user, next) = login_before(trial, operation).await?;
             trial.arm(operation, fault).await?;
             // Whether the app answers its browser is another check's concern.
             user.visit(next).await.ok();
@@ -156,17 +156,17 @@ pub(super) fn client_secret<'t>(trial: &'t Trial<'_>) -> Option<&'t str> {
 /// Visits that end in errors: an unknown address and a callback out of turn, each with a
 /// code, and with strange parameters.
 async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
-    let mut browser = trial.browser("browser B");
-    trial.begin(&mut browser).await?;
+    let mut ben = trial.user("browser B", "Ben");
+    ben.begin().await?;
     let query = format!("code={}&state={}", random::secret(), random::secret());
     for address in [trial.callback()?, trial.testbed.at("/no-such-page")?] {
         for query in CORPORA.error_page.queries.iter().chain([&query]) {
             let mut url = address.clone();
             url.set_query(Some(query));
-            browser.visit(Visit::typed(&url)).await?;
+            ben.visit(Visit::typed(&url)).await?;
         }
     }
-    Ok(browser)
+    Ok(ben.browser)
 }
 
 /// The app's error pages, as this browser saw them.

@@ -81,9 +81,7 @@ async fn is_not_cancelled(trial: &Trial<'_>, page: &Page) -> Outcome {
     let elsewhere = trial.browser("browser C").open(&of_another.url).await?;
     let mut is_same = vec![elsewhere.text() == text];
     for (misbehaviour, _) in FAILURES {
-        let mut visitor = trial.browser("browser D");
-        let visit = trial.begin(&mut visitor).await?;
-        let failed = fail(trial, &mut visitor, visit, misbehaviour).await?;
+        let failed = fail(&mut trial.user("browser D", "Dan"), misbehaviour).await?;
         is_same.push(failed.text() == text);
     }
     // The first of the failures is the cancelled one.
@@ -121,9 +119,8 @@ pub(super) async fn sign_out_ends_logins(trial: &Trial<'_>) -> Outcome {
 
 /// Begins a login where a user is signed in.
 async fn begin_again(user: &mut User<'_>, old_tab: Page) -> Outcome<Visit> {
-    let begun = user.trial.begin_signed_in(&mut user.browser, Some(old_tab));
+    let begun = user.begin_again(Some(old_tab)).await?;
     begun
-        .await?
         .ok_or_else(|| Stop::not_applicable("the app offers no sign-in to a user who is signed in"))
 }
 
@@ -176,14 +173,17 @@ pub(super) async fn session_rotated(trial: &Trial<'_>) -> Outcome {
     let start = &trial.testbed.start;
     let mut visitor = trial.browser("the attacker's browser");
     visitor.open(start).await?;
-    let mut begun = trial.browser("the attacker's browser");
-    trial.begin(&mut begun).await?;
+    let mut begun = trial.user("the attacker's browser", "Mallory");
+    begun.begin().await?;
     let names = trial.app.session_cookies.iter();
     let lines = names.map(|name| format!("{name}={}; Path=/", random::secret()));
     let made_up = lines.filter_map(|line| Cookie::parse(&line, start));
     for (origin, cookies) in [
         ("of a visit of the attacker's", visitor.jar.of(start)),
-        ("of a login that the attacker began", begun.jar.of(start)),
+        (
+            "of a login that the attacker began",
+            begun.browser.jar.of(start),
+        ),
         ("with a made-up value", made_up.collect()),
     ] {
         // An app may know a visitor by nothing.

@@ -43,7 +43,7 @@ pub(super) async fn sign_out_server(trial: &Trial<'_>) -> Outcome {
 async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>, broker: &str) -> Outcome<u64> {
     let mut ada = trial.signed_in("browser A", "Ada").await?;
     let mut copies = copies_of(&ada);
-    let visit = trial.sign_out_visit(&mut ada.browser).await?;
+    let visit = ada.sign_out_visit().await?;
     let mark = trial.mark().await?;
     if let Some(fault) = fault {
         for operation in OPERATIONS {
@@ -137,7 +137,7 @@ pub(super) async fn session_by_cookie(trial: &Trial<'_>) -> Outcome {
 pub(super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
     // The attacker copies the form from a page of their own session.
     let mut attacker = trial.signed_in("the attacker's browser", "Otto").await?;
-    let copied = trial.sign_out_visit(&mut attacker.browser).await?;
+    let copied = attacker.sign_out_visit().await?;
 
     let mut victim = trial.signed_in("the victim's browser", "Vera").await?;
     for (way, is_page, change) in WAYS {

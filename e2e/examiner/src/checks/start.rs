@@ -15,7 +15,7 @@ use crate::calls::Call;
 use crate::calls::operation::{SESSION, TOKEN};
 use crate::chromium::ARRIVAL_TIMEOUT;
 use crate::chromium_user::{ChromiumUser, Led};
-use crate::foreign_site::ForeignSite;
+use crate::foreign_site::{ForeignSite, Lure};
 use crate::trial::Trial;
 use crate::user::User;
 use crate::verdict::{Outcome, Stop, no_takeover, require};
@@ -29,19 +29,19 @@ const LOGINS: usize = 4;
 
 /// `start-needs-action`: the request that starts a login, made in other ways.
 pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
-    trial.begin(&mut trial.browser("browser A")).await?;
+    trial.user("browser A", "Ada").begin().await?;
     // The attacker copies the form from a page of their own visit.
-    let mut attacker = trial.browser("the attacker's browser");
-    let copied = trial.last_press(&mut attacker).await?;
+    let mut attacker = trial.user("the attacker's browser", "Mallory");
+    let copied = attacker.last_press().await?;
     let mark = trial.mark().await?;
     for (way, is_copied, change) in WAYS {
-        let mut browser = trial.browser("browser A");
-        let own = trial.last_press(&mut browser).await?;
+        let mut ada = trial.user("browser A", "Ada");
+        let own = ada.last_press().await?;
         let visit = change(if is_copied { copied.clone() } else { own });
         let path = visit.url.path().to_owned();
         let is_broker = |url: &Url| trial.testbed.is_broker(url);
         let what = format!("{way} asks for {path}, and a login starts");
-        if let Arrival::Stopped(_) = browser.visit_until(visit, is_broker).await? {
+        if let Arrival::Stopped(_) = ada.browser.visit_until(visit, is_broker).await? {
             let sent = format!("{what}: the browser is sent to the broker");
             return Err(Stop::fail(sent));
         }
@@ -119,8 +119,7 @@ pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
     let mut begun = Ok(());
     for _ in 0..LOGINS / 2 {
         begun = begun.and(ada.begin().await.map(drop));
-        let mut other = trial.browser("browser B");
-        begun = begun.and(trial.begin(&mut other).await.map(drop));
+        begun = begun.and(trial.user("browser B", "Ben").begin().await.map(drop));
     }
     let calls = trial.calls(mark).await?;
     let is_known = |call: &Call| call.rule.as_deref() == Some("session_key.fresh");
@@ -148,7 +147,7 @@ pub(super) async fn relay(trial: &Trial<'_>) -> Outcome {
     let begun = attacker.begin().await?;
     let site = ForeignSite::start().await?;
     let mut victim = trial.chromium("the victim's Chromium", "Vera").await?;
-    let link = site.with_link(&begun.url);
+    let link = site.page(Lure::Link(&begun.url)).await;
     press_go(&mut victim.tab, &link, ARRIVAL_TIMEOUT).await?;
     match trial.flow {
         Flow::Clean => stops_at_the_question(&mut victim, &mut attacker, &begun.url).await?,

@@ -37,10 +37,10 @@ const CALL_LIMIT: Duration = Duration::from_secs(5);
 
 /// `pending-bounded`: the callback while the user is still at the provider.
 pub(super) async fn pending_bounded(trial: &Trial<'_>) -> Outcome {
-    let mut browser = trial.browser("browser A");
-    trial.begin(&mut browser).await?;
+    let mut ada = trial.user("browser A", "Ada");
+    ada.begin().await?;
     let mark = trial.mark().await?;
-    let page = browser.visit(Visit::typed(&trial.callback()?)).await?;
+    let page = ada.visit(Visit::typed(&trial.callback()?)).await?;
     let answered = trial.mark().await?;
     let reads = reads_of(&trial.testbed.calls(mark).await?).count();
     if reads == 0 {
@@ -238,10 +238,10 @@ async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
 async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> Outcome {
     let limit = limit_of("time-limit");
     for (fault, words) in SLOW {
-        let login = login_before(trial, operation).await?;
+        let (user, next) = login_before(trial, operation).await?;
         trial.arm(operation, fault).await?;
         let cause = format!("with {words} at {operation}");
-        let (mut browser, next) = (login.user.browser, login.next);
+        let mut browser = user.browser;
         waiting.spawn(async move {
             match within(limit, browser.visit(next)).await {
                 Some(Ok(page)) => Ok((cause, page)),

@@ -56,11 +56,11 @@ pub(super) async fn tls_verified(trial: &Trial<'_>) -> Outcome {
 /// A request of a browser that makes the app call the broker: the start of a login; in the
 /// legacy flow a callback with a made-up code.
 async fn make_it_call(trial: &Trial<'_>) -> Outcome {
-    let mut browser = trial.browser("browser A");
+    let mut ada = trial.user("browser A", "Ada");
     let visit = match trial.flow {
-        Flow::Clean => trial.last_press(&mut browser).await?,
+        Flow::Clean => ada.last_press().await?,
         Flow::Legacy => {
-            let begun = trial.begin(&mut browser).await?;
+            let begun = ada.begin().await?;
             let state = parameter(&begun.url, "state")?;
             let mut callback = trial.callback()?;
             let parameters = [("code", random::secret()), ("state", state)];
@@ -69,5 +69,5 @@ async fn make_it_call(trial: &Trial<'_>) -> Outcome {
         }
     };
     let leaves = |url: &url::Url| !trial.testbed.is_app(url);
-    browser.visit_until(visit, leaves).await.map(drop)
+    ada.browser.visit_until(visit, leaves).await.map(drop)
 }

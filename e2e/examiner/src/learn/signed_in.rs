@@ -46,7 +46,7 @@ impl Learning<'_> {
             let trial = Trial::new(self.testbed, &self.app, way.flow);
             let mut nora = trial.user("browser", "Nora");
             let arrived = async {
-                let visit = trial.begin_by(&mut nora.browser, way).await?;
+                let visit = nora.begin_by(way).await?;
                 nora.come_back(visit).await
             };
             let callback = arrived.await.map_err(cannot_learn)?;
@@ -82,9 +82,9 @@ impl Learning<'_> {
     /// Whether a cookie that the app sets at the start of a login is SameSite=Strict.
     pub(super) async fn gets_strict_cookie(&self) -> bool {
         let trial = self.trial();
-        let mut browser = trial.browser("browser");
-        let begun = trial.begin(&mut browser).await;
-        let cookies = browser.jar.of(&self.testbed.start);
+        let mut nora = trial.user("browser", "Nora");
+        let begun = nora.begin().await;
+        let cookies = nora.browser.jar.of(&self.testbed.start);
         let mut policies = cookies.iter().map(|cookie| cookie.same_site);
         begun.is_ok() && policies.any(|policy| policy == Some(SameSite::Strict))
     }
@@ -151,8 +151,7 @@ impl Learning<'_> {
             self.app.sign_out = Some(step);
             self.app.sign_out_page = page;
             let trial = self.trial();
-            let mut otto = trial.user("browser", "Otto");
-            otto.sign_in().await?;
+            let mut otto = trial.signed_in("browser", "Otto").await?;
             if otto.sign_out().await.is_ok() && !otto.is_signed_in().await? {
                 return Ok(());
             }

@@ -63,7 +63,7 @@ impl Storm<'_> {
 
     /// A login, whose callback a stranger may ask for as well.
     async fn sign_in(&self, user: &mut User<'_>, way: &SignInWay, random: &mut Random) -> Outcome {
-        let begun = user.trial.begin_by(&mut user.browser, way).await?;
+        let begun = user.begin_by(way).await?;
         let callback = user.come_back(begun).await?;
         let stranger = self.replay(user.trial, user.person.clone(), callback.url.clone());
         let page = match random.below(4) {
