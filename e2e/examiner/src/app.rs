@@ -14,9 +14,20 @@ pub(crate) use step::{Step, shown_target};
 
 /// A flow of the specification.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize, clap::ValueEnum,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    serde::Deserialize,
+    clap::ValueEnum,
+    strum::Display,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Flow {
     /// `POST /v1/login/session`, then `POST /v1/login/result`.
     Clean,
@@ -25,14 +36,6 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// The name: `clean`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Legacy => "legacy",
-        }
-    }
-
     /// The call that fetches the outcome, once.
     pub(crate) fn one_time_call(self) -> &'static str {
         match self {

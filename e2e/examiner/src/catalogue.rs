@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use strum::Display;
 
 use crate::app::Flow;
 
@@ -45,8 +46,9 @@ pub struct Check {
 }
 
 /// The weight of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Severity {
     /// The specification demands it, or an attack works without it.
     Must,
@@ -96,17 +98,6 @@ pub struct Fix {
     pub code: Vec<String>,
 }
 
-impl Severity {
-    /// The name: `must`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Must => "must",
-            Self::Should => "should",
-            Self::Advice => "advice",
-        }
-    }
-}
-
 impl Check {
     /// Whether the check concerns this flow.
     pub fn concerns(&self, flow: Flow) -> bool {
@@ -115,7 +106,7 @@ impl Check {
 
     /// The names of its flows: `clean`.
     pub fn flow_names(&self) -> String {
-        let names: Vec<_> = self.flows.iter().map(|flow| flow.as_str()).collect();
+        let names: Vec<_> = self.flows.iter().map(Flow::to_string).collect();
         names.join(" or ")
     }
 }

@@ -172,7 +172,7 @@ impl Learning<'_> {
         let ways = &mut self.app.ways;
         ways.retain(|way| flow.is_none_or(|flow| way.flow == flow));
         if ways.is_empty() {
-            let name = flow.map_or("", Flow::as_str);
+            let name = flow.map_or("", Flow::into);
             let unused = || format!("the app does not use the {name} flow: leave out --flow");
             return Err(found.untried.into_iter().next().unwrap_or_else(unused));
         }
@@ -226,7 +226,7 @@ impl Learning<'_> {
 
 fn describe(way: &SignInWay) -> String {
     let last = way.steps.last().map_or_else(String::new, Step::describe);
-    format!("{last} ({}, {} flow)", way.provider, way.flow.as_str())
+    format!("{last} ({}, {} flow)", way.provider, way.flow)
 }
 
 /// Whether the text of a control, or an address, has one of these words.

@@ -97,7 +97,7 @@ impl ExaminationPlan {
             given("--share-command", stores.filter(|it| !it.is_empty())),
             given("--log", self.log.iter().map(|it| it.display())),
             given("--catalogue", pinned),
-            given("--flow", self.flow.map(Flow::as_str)),
+            given("--flow", self.flow),
             given("--i-may-attack", host),
             match &self.chromium {
                 ChromiumSettings::At(driver) => given("--webdriver", [driver]),

@@ -13,6 +13,8 @@ pub(crate) use fix::program;
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use strum::VariantArray as _;
+
 use crate::app::{App, Flow};
 use crate::catalogue::{self, Check, Effect};
 use crate::learn::PreflightStep;
@@ -60,7 +62,7 @@ impl Report {
         good: Vec<(Flow, Vec<TranscriptLine>)>,
     ) -> Self {
         let flow = match app.flows().as_slice() {
-            [flow] => flow.as_str(),
+            [flow] => flow.into(),
             _ => "both",
         };
         Self {
@@ -129,13 +131,13 @@ impl Report {
 
     /// The grade as it is written, or `none`.
     fn grade_or(&self, none: &'static str) -> &'static str {
-        self.shown_grade().map_or(none, Grade::as_str)
+        self.shown_grade().map_or(none, Grade::into)
     }
 
     /// The title of the report: `Grade A`.
     pub fn title(&self) -> String {
         let grade = self.shown_grade();
-        grade.map_or("No grade".to_owned(), |it| format!("Grade {}", it.as_str()))
+        grade.map_or("No grade".to_owned(), |it| format!("Grade {it}"))
     }
 
     /// The meaning of the grade, and what it leaves out.
@@ -236,7 +238,7 @@ impl Report {
 
     /// The number of checks with each verdict, without those of which there is none.
     fn counts(&self) -> Vec<(usize, Verdict)> {
-        let all = Verdict::ALL.into_iter();
+        let all = Verdict::VARIANTS.iter().copied();
         let counts = all.map(|verdict| (self.count(verdict), verdict));
         counts.filter(|(count, _)| *count > 0).collect()
     }

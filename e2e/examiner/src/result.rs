@@ -1,6 +1,8 @@
 //! The result of a check, and the grade that all results have: by the attacks that are
 //! open, never by points.
 
+use strum::{Display, IntoStaticStr};
+
 use crate::app::Flow;
 use crate::catalogue::{Check, Effect, Severity};
 use crate::transcript::TranscriptLine;
@@ -105,7 +107,7 @@ fn sentence(text: &str) -> String {
 ///   or nothing, while a user is signed in or out who did not want it: [`Grade::B`];
 /// - nothing at all, while users suffer: [`Grade::B`] where the specification protects them,
 ///   [`Grade::A`] elsewhere, and where only a further layer of defence is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr)]
 pub enum Grade {
     /// An account was taken over, and the report shows it.
     F,
@@ -117,6 +119,7 @@ pub enum Grade {
     /// No attack is open; something that is good practice is missing.
     A,
     /// Everything passes.
+    #[strum(serialize = "A+")]
     APlus,
 }
 
@@ -139,17 +142,6 @@ impl Grade {
                 (Effect::SecondWeakness, _) | (Effect::Fault, Severity::Must) => Self::B,
                 (Effect::Fault, Severity::Should | Severity::Advice) => Self::A,
             },
-        }
-    }
-
-    /// The grade as it is written: `A+`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::APlus => "A+",
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::F => "F",
         }
     }
 

@@ -59,7 +59,7 @@ impl<'w> Trial<'w> {
     /// The way to sign in by this trial's flow.
     pub(crate) fn way(&self) -> Outcome<&'w SignInWay> {
         let way = self.app.way(self.flow);
-        way.ok_or_else(|| Stop::not_applicable(format!("no {} flow was found", self.flow.as_str())))
+        way.ok_or_else(|| Stop::not_applicable(format!("no {} flow was found", self.flow)))
     }
 
     /// The address of the callback.

@@ -1,59 +1,35 @@
 //! The verdict on a check, and the reasons for which a check ends early.
 
 use agent::control::ControlError;
-use serde::{Serialize, Serializer};
+use strum::{Display, EnumString, VariantArray};
 
 use crate::transcript::{Transcript, printable};
 
 /// The verdict on one check, the most severe one first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, EnumString, VariantArray)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Verdict {
     /// The app does something else than the check expects.
     Fail,
     /// The app never got to the point; nothing is known, which is no better than a failure.
+    #[strum(serialize = "NOT TESTABLE")]
     NotTestable,
     /// The examiner itself failed.
     Harness,
     /// Nothing is known: a tool is missing, or there was no way to try it.
+    #[strum(serialize = "NOT TESTED")]
     NotTested,
     /// The app does what the check expects.
     Pass,
     /// The check does not concern this app.
+    #[strum(serialize = "NOT APPLICABLE")]
     NotApplicable,
 }
 
 impl Verdict {
-    /// Every verdict, in that order.
-    pub const ALL: [Self; 6] = [
-        Self::Fail,
-        Self::NotTestable,
-        Self::Harness,
-        Self::NotTested,
-        Self::Pass,
-        Self::NotApplicable,
-    ];
-
-    /// The label in a report: `NOT TESTABLE`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Pass => "PASS",
-            Self::Fail => "FAIL",
-            Self::NotTestable => "NOT TESTABLE",
-            Self::NotApplicable => "NOT APPLICABLE",
-            Self::NotTested => "NOT TESTED",
-            Self::Harness => "HARNESS",
-        }
-    }
-
     /// Whether the app has to change, or has to be made testable.
     pub fn is_red(self) -> bool {
         matches!(self, Self::Fail | Self::NotTestable)
-    }
-}
-
-impl Serialize for Verdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.label())
     }
 }
 

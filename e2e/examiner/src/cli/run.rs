@@ -175,7 +175,7 @@ fn show(bar: &ProgressBar, step: &Progress<'_>) {
         }
         Progress::Done(result) => {
             bar.inc(1);
-            format!("{} {}", result.verdict.label(), result.check.id)
+            format!("{} {}", result.verdict, result.check.id)
         }
     };
     say(bar, text);

@@ -31,8 +31,7 @@ impl OlderReport {
 
     fn of(report: &Value) -> Option<Self> {
         let verdict = |check: &Value| {
-            let label = check["verdict"].as_str()?;
-            let verdict = Verdict::ALL.into_iter().find(|it| it.label() == label)?;
+            let verdict = check["verdict"].as_str()?.parse().ok()?;
             Some((printable(check["id"].as_str()?), verdict))
         };
         let checks = report["checks"].as_array()?.iter();
@@ -67,10 +66,10 @@ impl Comparison {
         for result in &newer.results {
             let (id, now) = (&result.check.id, result.verdict);
             let Some(before) = older.get(id) else {
-                other.push(row("new", id, now.label()));
+                other.push(row("new", id, &now.to_string()));
                 continue;
             };
-            let says = format!("{}, now {}", before.label(), now.label());
+            let says = format!("{before}, now {now}");
             match worth(now).cmp(&worth(*before)) {
                 Ordering::Less => worse.push(row("worse", id, &says)),
                 Ordering::Greater => better.push(row("better", id, &says)),
@@ -79,7 +78,7 @@ impl Comparison {
         }
         for (id, before) in older {
             if catalogue::check(id).is_none() {
-                other.push(row("gone", id, before.label()));
+                other.push(row("gone", id, &before.to_string()));
             }
         }
         let is_worse = !worse.is_empty();

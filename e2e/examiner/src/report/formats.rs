@@ -81,7 +81,7 @@ impl Report {
                 "title": check.title,
                 "since": check.since,
                 "severity": check.severity,
-                "verdict": result.verdict,
+                "verdict": result.verdict.to_string(),
                 "expected": check.expected,
                 "actual": result.actual,
                 "consequence": result.consequence(),
@@ -103,7 +103,7 @@ impl Report {
             "schema": 1,
             "target": self.target,
             "flow": self.flow,
-            "grade": self.shown_grade().map(Grade::as_str),
+            "grade": self.shown_grade().map(|it| it.to_string()),
             "kit": { "version": origin.version, "commit": origin.commit },
             "catalogue": origin.catalogue,
             "examined": { "what": origin.examined, "files": files, "sha256": sha256 },
@@ -130,7 +130,7 @@ fn item(label: impl AsRef<str>, says: impl AsRef<str>) -> String {
 
 /// A check that needs no change: one line for a pass, the reason for each other verdict.
 fn line(result: &CheckResult) -> String {
-    let label = format!("{:<14} {:<27} ", result.verdict.label(), result.check.id);
+    let label = format!("{:<14} {:<27} ", result.verdict, result.check.id);
     match result.verdict {
         Verdict::Pass if !result.is_partial() => {
             shortened(&format!("{label}{}", result.check.title), COLUMNS)
@@ -143,11 +143,11 @@ impl Report {
     /// The weight of a finding, and what else there is to know of it, in a word or two each.
     fn labels(&self, result: &CheckResult) -> Vec<String> {
         let check = result.check;
-        let flow = result.flow.map(|flow| format!("{} flow", flow.as_str()));
+        let flow = result.flow.map(|flow| format!("{flow} flow"));
         let known = self.is_expected(result).then(|| "known failure".to_owned());
         let newer = !self.is_graded(result);
         let newer = newer.then(|| format!("since {}, does not count", check.since));
-        let severity = Some(check.severity.as_str().to_owned());
+        let severity = Some(check.severity.to_string());
         let labels = [severity, flow, known, newer].into_iter();
         labels.flatten().collect()
     }

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use strum::VariantArray as _;
+
 use super::{OlderReport, Origin, Report};
 use crate::ExaminationPlan;
 use crate::app::{Flow, Step};
@@ -161,17 +163,14 @@ fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
                 ..check("pkce").clone()
             };
             let changed: &Check = Box::leak(Box::new(changed));
-            let row = Verdict::ALL.map(|verdict| {
+            let row = Verdict::VARIANTS.iter().map(|&verdict| {
                 let grade = Grade::of(&[
                     result(check("pkce"), Verdict::Pass),
                     result(changed, verdict),
                 ]);
-                format!(
-                    "{} {}",
-                    verdict.label(),
-                    grade.map_or("none", Grade::as_str)
-                )
+                format!("{verdict} {}", grade.map_or("none", Grade::into))
             });
+            let row: Vec<_> = row.collect();
             let _ = writeln!(grades, "{severity:?} {if_broken:?}: {}", row.join(", "));
         }
     }

@@ -128,7 +128,7 @@ impl Storm<'_> {
             let trial = Trial::new(self.testbed, self.app, flow);
             let mut user = self.next_user(&trial, &mut used);
             if let Err(stop) = user.sign_in().await {
-                let (flow, actual) = (flow.as_str(), stop.actual);
+                let actual = stop.actual;
                 let says = format!(
                     "after the storm a browser cannot sign in by the {flow} flow: {actual}"
                 );

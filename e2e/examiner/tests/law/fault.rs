@@ -111,7 +111,7 @@ fn matrix(faults: &[Fault]) -> String {
     }
     text.push_str("\n| check | severity | broken by |\n|---|---|---|\n");
     for check in checks {
-        let (id, severity) = (&check.id, check.severity.as_str());
+        let (id, severity) = (&check.id, &check.severity);
         let by = faults.iter().filter(|fault| fault.fails.contains(id));
         let by: Vec<_> = by.map(|fault| fault.id.as_str()).collect();
         let _ = writeln!(text, "| `{id}` | {severity} | {} |", by.join(", "));

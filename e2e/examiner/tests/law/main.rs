@@ -87,7 +87,7 @@ fn chromium_for(fault: &Fault) -> ChromiumSettings {
 fn red(report: &Report) -> Vec<(String, String)> {
     let red = report.results.iter().filter(|it| !is_fine(it.verdict));
     red.map(|it| {
-        let seen = format!("{}: {}", it.verdict.label(), it.actual);
+        let seen = format!("{}: {}", it.verdict, it.actual);
         (it.check.id.clone(), seen)
     })
     .collect()
