@@ -47,20 +47,8 @@ enum Command {
 
 /// The end of the help, with examples for a program of this name.
 pub fn after_help(program: &str) -> String {
-    format!(
-        "\
-Exit status: 0 for A+ and A, 1 for every other grade, 2 for wrong usage and if the
-examiner itself failed, even if the app failed as well; 130 after Ctrl-C. With --expect the
-known failures do not count, and one that passes is a 1.
-
-Examples:
-  {program} http://localhost:5000/                    an app that runs
-  {program} http://localhost:5000/ -- python app.py   an app to start
-  {program} init http://localhost:5000/               write examine.toml
-  {program} --watch                                   again at each change of a file
-  {program} --only callback-replay                    one check, all else from examine.toml
-  {program} --storm 30                                fifty people while everything goes wrong"
-    )
+    let text = include_str!("../templates/help.txt").trim_end();
+    text.replace("{program}", program)
 }
 
 impl Cli {

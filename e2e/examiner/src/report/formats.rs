@@ -18,59 +18,42 @@ const COLUMNS: usize = 100;
 /// The style sheet of the page.
 const STYLE: &str = include_str!("../../static/report.css");
 
-#[derive(Template)]
-#[template(path = "report.txt")]
-struct Text<'a>(&'a Report);
-
-#[derive(Template)]
-#[template(path = "report.html")]
-struct Html<'a>(&'a Report);
-
-#[derive(Template)]
-#[template(path = "report.md", escape = "none")]
-struct Markdown<'a>(&'a Report);
-
-#[derive(Template)]
-#[template(path = "junit.xml")]
-struct JUnit<'a>(&'a Report);
-
-#[derive(Template)]
-#[template(path = "badge.svg", escape = "html")]
-struct Badge<'a>(&'a Report);
-
 /// A report in the format of a template, with a newline at its end.
 fn rendered(template: &impl Template) -> String {
     let rendered = template.render();
     rendered.expect("a template only writes strings") + "\n"
 }
 
-impl Report {
+/// Gives the report a function for each template.
+macro_rules! formats {
+    ($($(#[$doc:meta])+ $name:ident: $template:ident of $path:literal, escape $escape:literal;)+) => {
+        $(#[derive(Template)]
+        #[template(path = $path, escape = $escape)]
+        struct $template<'a>(&'a Report);)+
+
+        impl Report {
+            $($(#[$doc])+ pub fn $name(&self) -> String {
+                rendered(&$template(self))
+            })+
+        }
+    };
+}
+
+formats! {
     /// The report as text: the failures, the worst first, then one line for each other
     /// check, the grade, and what to fix first.
-    pub fn text(&self) -> String {
-        rendered(&Text(self))
-    }
-
+    text: Text of "report.txt", escape "none";
     /// The report as an HTML page.
-    pub fn html(&self) -> String {
-        rendered(&Html(self))
-    }
-
+    html: Html of "report.html", escape "html";
     /// The report as Markdown.
-    pub fn markdown(&self) -> String {
-        rendered(&Markdown(self))
-    }
-
+    markdown: Markdown of "report.md", escape "none";
     /// The report as JUnit's XML.
-    pub fn junit(&self) -> String {
-        rendered(&JUnit(self))
-    }
-
+    junit: JUnit of "junit.xml", escape "html";
     /// The grade as a badge in SVG, which fetches nothing and has its meaning as a title.
-    pub fn badge(&self) -> String {
-        rendered(&Badge(self))
-    }
+    badge: Badge of "badge.svg", escape "html";
+}
 
+impl Report {
     /// The report as JSON, with a newline at its end.
     pub fn json(&self) -> String {
         let language = self.language();
