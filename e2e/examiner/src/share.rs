@@ -2,8 +2,7 @@
 //! and the command of a store.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -43,7 +42,7 @@ impl SharedState {
             return Ok(Self::default());
         };
         let folder = TempDir::new().map_err(|error| format!("share: no folder: {error}"))?;
-        let [port, _] = free_ports()?;
+        let port = free_port()?;
         let values = [folder.path().display().to_string(), port.to_string()];
         let fill = |text: &String| {
             text.replace("{folder}", &values[0])
@@ -72,16 +71,15 @@ impl SharedState {
     }
 }
 
-/// Two ports on which nothing listens.
+/// A port on which nothing listens, and which no program gets meanwhile that leaves the choice to
+/// the system.
 ///
 /// # Errors
 ///
-/// If there are none.
-pub(crate) fn free_ports() -> Result<[u16; 2], String> {
-    let ports = || -> io::Result<_> {
-        let listeners = [(); 2].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
-        let [one, other] = listeners.map(|it| it?.local_addr());
-        Ok([one?.port(), other?.port()])
-    };
-    ports().map_err(|error| format!("no port is free: {error}"))
+/// If there is none.
+pub(crate) fn free_port() -> Result<u16, String> {
+    let bound = stack::free_port(Ipv4Addr::LOCALHOST.into());
+    let address = bound.and_then(|listener| listener.local_addr());
+    let port = address.map(|it| it.port());
+    port.map_err(|error| format!("no port is free: {error}"))
 }

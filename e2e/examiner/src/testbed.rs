@@ -23,7 +23,7 @@ use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses};
 use crate::plan::ExaminationPlan;
-use crate::share::{SharedState, free_ports};
+use crate::share::{SharedState, free_port};
 use crate::time::{Stopwatch, pause};
 use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
@@ -103,13 +103,13 @@ impl Testbed {
 
     /// The same app once more, with a stack and a port of its own.
     pub(crate) async fn another(&self, app: &App) -> Result<Self, String> {
-        let [port, _] = free_ports()?;
+        let port = free_port()?;
         Self::launch_at(self.plan_at(app, port)?, &[port]).await
     }
 
     /// The same app in two instances behind a balancer, with a stack of their own.
     pub(crate) async fn replicas(&self, app: &App) -> Result<Self, String> {
-        let ports = free_ports()?;
+        let ports = [free_port()?, free_port()?];
         let (host, _) = host_and_port(&self.start);
         let balancer = Balancer::start(host, ports).await?;
         let plan = self.plan_at(app, balancer.port)?;
@@ -289,7 +289,7 @@ impl Testbed {
     /// takes no such settings.
     pub(crate) async fn second_app(&self, broker: &str, more: &[(&str, &str)]) -> Outcome<Self> {
         let launched = self.launched()?;
-        let [port, _] = free_ports().map_err(Stop::harness)?;
+        let port = free_port().map_err(Stop::harness)?;
         let plan = self.plan_at(&App::default(), port).map_err(Stop::harness)?;
         let copy = Self::on_stack(self.control.url(), &plan.start).await;
         let mut copy = copy.map_err(Stop::harness)?;

@@ -115,7 +115,7 @@ pub mod projects;
 pub mod settings;
 pub mod time;
 
-pub use runtime::{StackUrls, silence_rocket};
+pub use runtime::{StackUrls, free_port, silence_rocket};
 pub use settings::{HostName, StackSettings, StackStartError};
 pub use stack::Stack;
 pub use time::StackClock;

@@ -28,8 +28,8 @@ pub(crate) use reach::{
     BEHIND_FRONT, OwnSandbox, Reach, SandboxDirectory, SandboxId, SandboxLink, ServerUrls,
     UpstreamUrls, own_origin,
 };
-pub use server::silence_rocket;
 pub(crate) use server::{BoundPort, ServerHandle, ServerName, Stopping};
+pub use server::{free_port, silence_rocket};
 
 /// The running parts of a stack, which the control address and the inspector act on.
 pub(crate) struct StackRuntime {

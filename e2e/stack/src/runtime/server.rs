@@ -253,7 +253,11 @@ impl BoundPort {
 /// A free port that no other process takes before it is used: it lies below the range
 /// from which the operating system serves requests for any port, and this process does
 /// not soon return it again.
-fn free_port(ip: IpAddr) -> io::Result<TcpListener> {
+///
+/// # Errors
+///
+/// If none is free.
+pub fn free_port(ip: IpAddr) -> io::Result<TcpListener> {
     for _ in 0..PORTS {
         let port = FIRST_PORT + NEXT_PORT.fetch_add(1, Ordering::Relaxed) % PORTS;
         match TcpListener::bind((ip, port)) {
