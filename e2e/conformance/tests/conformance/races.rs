@@ -1,6 +1,8 @@
 //! The races: this kit's broker wins them, and brokers that are right about one request after
 //! another, but wrong about several at once, lose the race that shows it.
 
+use std::fmt::Write as _;
+
 use broker::store::StoreUrl;
 use conformance::Requirement as R;
 use conformance::report::Conclusion;
@@ -14,7 +16,7 @@ use super::replica::Race::{
     self, AnswerBeforeCommit, CheckThenDelete, LockPerReplica, OwnMemory, StaleCache, StaleRead,
 };
 use super::test_broker::TestBroker;
-use super::{IN_FLIGHT, assert_shows_no_secret, is_broken};
+use super::{IN_FLIGHT, assert_shows_no_secret, is_broken, snapshots};
 
 /// The races, as a report names them.
 const RACES: [&str; 8] = [
@@ -107,7 +109,13 @@ async fn a_broker_that_is_wrong_about_several_requests_at_once_loses_its_race_al
         .buffered(IN_FLIGHT)
         .collect()
         .await;
+    let mut approved = String::new();
     for (words, requirement, report) in found {
+        let _ = writeln!(
+            approved,
+            "# A broker that {words}\nFAIL {}\n",
+            requirement.id()
+        );
         let table = report.table();
         assert!(is_broken(requirement, &report), "{words}:\n{table}");
         let lost: Vec<_> = report.races.iter().filter(|it| it.is_lost).collect();
@@ -124,6 +132,7 @@ async fn a_broker_that_is_wrong_about_several_requests_at_once_loses_its_race_al
         );
         assert_shows_no_secret(&report);
     }
+    snapshots().bind(|| insta::assert_snapshot!("racing_flaws", approved));
 }
 
 #[tokio::test(flavor = "multi_thread")]
