@@ -111,31 +111,6 @@ func (r *request) signOut() {
 var source string
 var pages = template.Must(template.New("page").Parse(source))
 
-type account struct {
-	Number, SignIns int
-	Profile         map[string]any
-	Note            string
-}
-
-// user is the account of the user who is signed in, or nil.
-func (r *request) user() *account {
-	var found account
-	var profile []byte
-	isFound := query(`SELECT accounts.number, sign_ins, profile, note FROM sessions JOIN accounts USING (subject)
-		WHERE id = ? AND until > ?`, []any{r.id, r.now}, &found.Number, &found.SignIns, &profile, &found.Note)
-	if !isFound {
-		return nil
-	}
-	must(json.Unmarshal(profile, &found.Profile))
-	return &found
-}
-
-func (r *request) saveNote(note string) {
-	execute(`UPDATE accounts SET note = substr(?, 1, 1000)
-		WHERE subject = (SELECT subject FROM sessions WHERE id = ? AND until > ?)`, note, r.id, r.now)
-	r.redirect("/")
-}
-
 func (r *request) page(status int, problem string) {
 	r.write(status, problem, r.user())
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"syscall"
@@ -80,6 +81,32 @@ func (r *request) take(flow, state string) (taken login, isFound bool) {
 func (r *request) keep(it login) {
 	execute(`INSERT OR IGNORE INTO logins SELECT number, ?, ?, ?, ?, ?, ? FROM sessions WHERE number = ?`,
 		it.flow, digest(it.state), it.secret, it.provider, it.looks, it.ends, r.number)
+}
+
+// [page] What the user sees of their own account.
+type account struct {
+	Number, SignIns int
+	Profile         map[string]any
+	Note            string
+}
+
+// user is the account of the user who is signed in, or nil.
+func (r *request) user() *account {
+	var found account
+	var profile []byte
+	isFound := query(`SELECT accounts.number, sign_ins, profile, note FROM sessions JOIN accounts USING (subject)
+		WHERE id = ? AND until > ?`, []any{r.id, r.now}, &found.Number, &found.SignIns, &profile, &found.Note)
+	if !isFound {
+		return nil
+	}
+	must(json.Unmarshal(profile, &found.Profile))
+	return &found
+}
+
+func (r *request) saveNote(note string) {
+	execute(`UPDATE accounts SET note = substr(?, 1, 1000)
+		WHERE subject = (SELECT subject FROM sessions WHERE id = ? AND until > ?)`, note, r.id, r.now)
+	r.redirect("/")
 }
 
 // [session] A request with its session, which is on the server, by the random id in the cookie.

@@ -42,4 +42,5 @@ func setting(name, initial, pattern, kind string) string {
 	}
 	return value
 }
+
 // [/]
