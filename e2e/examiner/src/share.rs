@@ -79,7 +79,6 @@ impl SharedState {
 /// If there is none.
 pub(crate) fn free_port() -> Result<u16, String> {
     let bound = stack::free_port(Ipv4Addr::LOCALHOST.into());
-    let address = bound.and_then(|listener| listener.local_addr());
-    let port = address.map(|it| it.port());
+    let port = bound.and_then(|listener| Ok(listener.local_addr()?.port()));
     port.map_err(|error| format!("no port is free: {error}"))
 }

@@ -68,10 +68,7 @@ async fn over_both(trial: &Trial<'_>) -> Outcome {
         ada.visit(callback).await?;
         signed_in_at_both(&mut ada, "a user signs in over two instances in turn").await?;
     }
-    if let Err(stop) = used_once(trial, &[0, 1]).await {
-        // What one instance does alone is `concurrent-callback` or `callback-replay`.
-        return used_once(trial, &[0]).await.map_or(Ok(()), |()| Err(stop));
-    }
+    takes_two(trial, used_once(trial, &[0, 1]).await).await?;
     sign_out_holds(trial, [0, 1]).await?;
     sign_out_holds(trial, [1, 0]).await
 }
@@ -98,6 +95,13 @@ async fn used_once(trial: &Trial<'_>, instances: &[usize]) -> Outcome {
         ada.visit(callback.clone()).await?;
     }
     called_once(trial, mark, "after a callback at each instance").await
+}
+
+/// The outcome, unless one instance alone fails as well: that is `concurrent-callback`,
+/// `callback-replay` or `result-after-browser`.
+async fn takes_two(trial: &Trial<'_>, used: Outcome) -> Outcome {
+    let Err(stop) = used else { return Ok(()) };
+    used_once(trial, &[0]).await.map_or(Ok(()), |()| Err(stop))
 }
 
 async fn called_once(trial: &Trial<'_>, mark: u64, when: &str) -> Outcome {
@@ -157,7 +161,8 @@ async fn replaced_in_turn(trial: &Trial<'_>) -> Outcome {
         ] {
             signed_in_at_both(user, &format!("a user {what}")).await?;
         }
-        called_once(trial, mark, "after an instance was replaced").await?;
+        let when = "after an instance was replaced";
+        takes_two(trial, called_once(trial, mark, when).await).await?;
     }
     Ok(())
 }
