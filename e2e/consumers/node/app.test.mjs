@@ -8,6 +8,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
@@ -81,13 +82,17 @@ async function startStack() {
   throw new Error('the stack did not start')
 }
 
+/** A port that no program gets meanwhile which leaves the choice to the system: its ports are higher. */
 async function freePort() {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address()
-  closed.close()
-  await once(closed, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(12_000, 20_000)
+    const closed = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(closed, 'listening').then(() => true, () => false)
+    if (!isFree) continue
+    closed.close()
+    await once(closed, 'close')
+    return port
+  }
 }
 
 /** Starts the consumer of a broker, and returns its address when it listens. */

@@ -9,6 +9,7 @@ each test: STACK_CONTROL=http://127.0.0.1:8010. They need the packages of requir
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -88,8 +89,14 @@ def start_stack():
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        return closed.getsockname()[1]
+    """A port that no program gets meanwhile which leaves the choice to the system: its ports are higher."""
+    while True:
+        port = random.randrange(12_000, 20_000)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+        except OSError:
+            continue
 
 
 def start_consumer(output, broker, port, **settings):
