@@ -85,7 +85,7 @@ impl User<'_> {
         }
     }
 
-    /// As [`begin`](Self::begin), where somebody is signed in; by `old_tab`, a start page
+    /// As [`begin`](Self::begin), where a user is signed in; by `old_tab`, a start page
     /// from before, if the page of a signed-in user has no sign-in. `None` if the app then
     /// refuses it: its form may need a token that such a user does not have.
     pub(crate) async fn begin_again(&mut self, old_tab: Option<Page>) -> Outcome<Option<Visit>> {
