@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use contract::redacted;
 use cookie::{Cookie, CookieJar, Key};
 use serde::{Deserialize, Deserializer};
@@ -108,9 +108,9 @@ impl CookieCipher {
 
     /// Decrypts a value of the cookie `name`; `None` unless one of the keys encrypted it.
     pub fn decrypt(&self, name: &str, encrypted: &str) -> Option<String> {
-        let padding = "=".repeat((4 - encrypted.len() % 4) % 4);
-        let standard = encrypted.replace('-', "+").replace('_', "/") + &padding;
-        let cookie = Cookie::new(name.to_owned(), standard);
+        // One spelling: padding, `+` and `/` are never the broker's own.
+        let bytes = URL_SAFE_NO_PAD.decode(encrypted).ok()?;
+        let cookie = Cookie::new(name.to_owned(), STANDARD.encode(bytes));
         self.0.iter().find_map(|key| {
             let decrypted = CookieJar::new().private(&key.0).decrypt(cookie.clone())?;
             Some(decrypted.value().to_owned())

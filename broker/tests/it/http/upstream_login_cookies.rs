@@ -224,6 +224,9 @@ proptest! {
         let encrypted = cookie_cipher.encrypt("name", text.clone());
         prop_assert!(encrypted.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
         prop_assert_eq!(cookie_cipher.decrypt("name", &encrypted), Some(text));
+        let padding = "=".repeat(4 - encrypted.len() % 4);
+        let padded = format!("{encrypted}{padding}");
+        prop_assert_eq!(cookie_cipher.decrypt("name", &padded), None);
     }
 
     // Threats: CVE-2024-4540.
