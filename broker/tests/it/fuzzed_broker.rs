@@ -240,13 +240,18 @@ fn leaks_nothing(response: &Response) -> Invariant {
     holds(!leads_elsewhere, "it redirects elsewhere")
 }
 
-/// Whether a browser may be redirected there: to a callback, or to a provider.
+/// Whether a browser may be redirected there: to a callback, at once or over the broker's own
+/// address, or to a provider.
 fn is_allowed_redirect(location: &str) -> bool {
     let is_at = |start: &str, ends: &[char]| {
         let rest = location.strip_prefix(start);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
     };
-    CALLBACKS.iter().any(|callback| is_at(callback, &['?'])) || is_at(GITHUB, &['/'])
+    // The broker's own address that ends a fragment on the way to a callback.
+    let over_return = location.starts_with(&format!("{BASE}/return?"))
+        && parameter(location, "redirect_uri").is_some_and(|it| CALLBACKS.contains(&&*it));
+    let to_callback = CALLBACKS.iter().any(|callback| is_at(callback, &['?']));
+    to_callback || over_return || is_at(GITHUB, &['/'])
 }
 
 fn read(response: LocalResponse<'_>) -> Response {
