@@ -256,6 +256,11 @@ matrix: (_need "chromium") _consumers _programs examiner-matrix
 threats:
     PUBLISH_THREATS=1 {{ suite }} --test e2e threats::
 
+# Play every transition that one login can make to brokers, both orders of each pair of operations, and crashes between (a quarter of an hour; all flags: just explore --help)
+[group('prove')]
+explore *FLAGS: (_need "postgres")
+    cargo run --locked --release -p consistency -- explore "$@"
+
 # Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
 [group('prove')]
 histories *FLAGS:

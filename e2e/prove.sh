@@ -127,7 +127,7 @@ proof() {
 
 BROKER="broker/src broker/contract/src"
 STACK="$BROKER e2e/stack mock-upstream/src consumer-demo/src"
-RACES="$BROKER e2e/agent/src e2e/consistency/src"
+RACES="$BROKER broker/checker/src e2e/agent/src e2e/consistency/src"
 PACKAGES="packaging e2e/kit"
 
 proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml" passed \
@@ -136,6 +136,10 @@ proof law "every fault of a consumer, in every check" "$STACK e2e/agent/src e2e/
     env FULL_SIZE=1 just test-examiner
 proof languages "consumers in Go, Java, PHP and Ruby, and their faults" "$STACK e2e/agent/src e2e/examiner e2e/consumers" passed \
     just test-languages
+proof explore-sqlite "every transition of one login, on SQLite" "$RACES" nothing_wrong \
+    just explore --engine sqlite --every "$(size 1 50)"
+proof explore-postgres "every transition of one login, on PostgreSQL with two brokers" "$RACES" nothing_wrong \
+    just explore --engine postgres --every "$(size 1 50)"
 proof histories-sqlite "races on SQLite, one broker" "$RACES" nothing_wrong \
     just histories "$(size 1000000 500)"
 proof histories-postgres "races on PostgreSQL, two brokers" "$RACES" nothing_wrong \

@@ -17,9 +17,9 @@
 //!   open            POST /v1/login/session   takes the key for 600 s, in any project
 //!   bind_browser    GET  /login/{handle}     on the first visit that is vouched for,
 //!                                            or else
-//!                   POST /login/{handle}/…   on Continue or Cancel of the confirmation
-//!                                            page
-//!   complete        GET  /callback/…         by the first upstream login to finish
+//!                   POST /login/{handle}/…   on Continue of the confirmation page
+//!   complete        GET  /callback/…         by the first upstream login to finish, or
+//!                   POST /login/{handle}/…   on Cancel of the confirmation page
 //!   consume_result  POST /v1/login/result    once; every later read is refused
 //! ```
 //!

@@ -26,12 +26,12 @@ use contract::Digest;
 
 use crate::clock::{Clock, Stopwatch};
 use crate::metrics::Metrics;
+use crate::model::UnixMs;
 use crate::model::grant::{NewGrant, Redemption, Token};
 use crate::model::login_session::{
     BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
 };
 use crate::model::upstream_login::UpstreamLogin;
-use crate::model::{LoginId, UnixMs};
 use fail_points::FailPoints;
 use postgres::executor::PostgresExecutor;
 use postgres::{Postgres, repeat};
@@ -39,7 +39,7 @@ use sqlite::Sqlite;
 use sqlite::executor::poll_once;
 use step_queue::StepQueue;
 
-pub use outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, StoreError};
+pub use outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Revoked, StoreError};
 pub use postgres::url::PostgresUrl;
 pub use url::StoreUrl;
 
@@ -160,6 +160,19 @@ impl Store {
         self.commit("bind_browser", bind).await
     }
 
+    /// Ends a pending login as denied by the user, in a browser that could be bound to it. One
+    /// statement: a browser that loses the answer holds no cookie, and could not come back to a
+    /// login that is bound and not ended.
+    pub async fn cancel(
+        &self,
+        handle: Digest,
+        browser: BrowserBinding,
+        now: UnixMs,
+    ) -> Result<Bound, StoreError> {
+        let cancel = on_engine!(self, commit or run, |db| steps::cancel(db, handle, browser, now));
+        self.commit("cancel", cancel).await
+    }
+
     /// Consumes an upstream login that has not ended yet, for the first caller only.
     pub async fn consume_upstream_login(
         &self,
@@ -216,9 +229,9 @@ impl Store {
         self.read("token", find).await
     }
 
-    /// Ends an access token, known or not, and returns the login it belonged to.
-    pub async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
-        let revoke = on_engine!(self, commit or run, |db| steps::revoke(db, token));
+    /// Ends an access token, known or not.
+    pub async fn revoke(&self, token: Digest, now: UnixMs) -> Result<Revoked, StoreError> {
+        let revoke = on_engine!(self, commit or run, |db| steps::revoke(db, token, now));
         self.commit("revoke", revoke).await
     }
 

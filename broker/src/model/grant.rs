@@ -106,11 +106,12 @@ pub struct Grant {
     pub callback: Digest,
     /// Its challenge.
     pub challenge: CodeChallenge,
+    /// Whether its code was redeemed.
+    pub is_redeemed: bool,
 }
 
 impl Grant {
-    /// Explains why `redemption` got no token for this grant, given that it was not a
-    /// second valid one.
+    /// Explains why `redemption` got no token for this grant, and ended none.
     pub fn explain(&self, redemption: &Redemption) -> Rule {
         if self.project != redemption.project {
             Rule::CodeClient
@@ -118,6 +119,8 @@ impl Grant {
             Rule::CodeCallback
         } else if self.challenge != redemption.challenge {
             Rule::CodeVerifier
+        } else if self.is_redeemed {
+            Rule::CodeOnce
         } else {
             Rule::CodeExpiry
         }

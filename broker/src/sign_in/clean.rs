@@ -13,12 +13,12 @@ use super::{
     BrokerCore, BrowserAnswer, CallObserver, ClientRedirect, Confirmation, Question, Refused,
 };
 use crate::audit::{Event, Step};
-use crate::model::LoginId;
 use crate::model::login_session::{
     self, BrowserBinding, Handle, LoginOutcome, LoginSession, NotAdmitted, ResultQuery,
     StillPending,
 };
 use crate::model::upstream_login::{Seed, UpstreamLogin};
+use crate::model::{LoginId, UnixMs};
 use crate::projects::Project;
 use crate::random;
 use crate::relay::{RelayDecision, RelayGuard, Visit};
@@ -207,30 +207,32 @@ impl<'a> LoginVisit<'a> {
     }
 
     async fn confirm(&mut self) -> Result<BrowserAnswer, VisitError> {
-        let login = self.bind_pending().await?;
+        let login = self.find().await?;
+        self.bind().await?;
         self.start_upstream_login(login, AccountPicker::Always)
             .await
     }
 
     async fn cancel(&mut self) -> Result<BrowserAnswer, VisitError> {
-        let login = self.bind_pending().await?;
-        self.event.rule = Some(Rule::RelayCancelled);
-        self.end(login, LoginError::AccessDenied).await
-    }
-
-    async fn bind_pending(&mut self) -> Result<PendingLogin, VisitError> {
         let login = self.find().await?;
-        self.bind().await?;
-        Ok(login)
+        let (store, now) = (&self.core.store, self.core.now());
+        let cancelled = store.cancel(self.handle, self.browser, now).await?;
+        self.granted(cancelled, Step::Completed, now)?;
+        self.event.rule = Some(Rule::RelayCancelled);
+        Ok(login.back())
     }
 
     /// Binds the login to this browser, unless another was faster.
     async fn bind(&mut self) -> Result<(), VisitError> {
-        let now = self.core.now();
-        let store = &self.core.store;
-        match store.bind_browser(self.handle, self.browser, now).await? {
+        let (store, now) = (&self.core.store, self.core.now());
+        let bound = store.bind_browser(self.handle, self.browser, now).await?;
+        self.granted(bound, Step::Bound, now)
+    }
+
+    fn granted(&mut self, bound: Bound, step: Step, now: UnixMs) -> Result<(), VisitError> {
+        match bound {
             Bound::Granted => {
-                self.event.steps.push(Step::Bound);
+                self.event.steps.push(step);
                 Ok(())
             }
             Bound::Refused(Some(session)) => Err(self.not_admitted(session.reject(now))),
@@ -271,10 +273,7 @@ impl<'a> LoginVisit<'a> {
         let core = self.core;
         core.complete_session(self.handle, outcome, self.event)
             .await?;
-        Ok(BrowserAnswer::Back(ClientRedirect::Clean {
-            project: login.session.project,
-            redirect_uri: login.session.redirect_uri,
-        }))
+        Ok(login.back())
     }
 
     /// The answer to a browser that may not have the login.
@@ -312,6 +311,16 @@ impl<'a> LoginVisit<'a> {
 struct PendingLogin {
     session: LoginSession,
     project: Arc<Project>,
+}
+
+impl PendingLogin {
+    /// The way back to the consumer.
+    fn back(self) -> BrowserAnswer {
+        BrowserAnswer::Back(ClientRedirect::Clean {
+            project: self.session.project,
+            redirect_uri: self.session.redirect_uri,
+        })
+    }
 }
 
 /// The reason why a browser does not get the login.

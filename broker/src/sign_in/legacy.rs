@@ -16,7 +16,7 @@ use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
 use crate::relay::Visit;
-use crate::store::Redeemed;
+use crate::store::{Redeemed, Revoked};
 use crate::upstream::AccountPicker;
 
 /// An authorization request of a known project, with one of its callbacks.
@@ -122,12 +122,13 @@ pub(crate) async fn redeem(
             event.steps.push(Step::CodeRedeemed);
             Ok(token)
         }
+        Redeemed::Replayed(login) => {
+            event.login = Some(login);
+            event.steps.push(Step::TokenRevoked);
+            Err(Rule::CodeOnce.into())
+        }
         Redeemed::Refused(rule, login) => {
             event.login = login;
-            if rule == Rule::CodeOnce {
-                // A second redemption ends the token of the first.
-                event.steps.push(Step::TokenRevoked);
-            }
             Err(rule.into())
         }
     }
@@ -153,9 +154,12 @@ pub(crate) async fn revoke(
     token: &AccessToken,
     event: &mut Event,
 ) -> Result<(), Refused> {
-    if let Some(login) = core.store.revoke(token.digest()).await? {
-        event.login = Some(login);
-        event.steps.push(Step::TokenRevoked);
-    }
+    event.login = match core.store.revoke(token.digest(), core.now()).await? {
+        Revoked::Now(login) => {
+            event.steps.push(Step::TokenRevoked);
+            Some(login)
+        }
+        Revoked::Before(login) => login,
+    };
     Ok(())
 }

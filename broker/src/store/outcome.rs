@@ -16,10 +16,10 @@ pub enum Opened {
     KeyTaken,
 }
 
-/// The result of binding a login to a browser.
+/// The result of binding a login to a browser, or of cancelling it there.
 #[derive(Debug)]
 pub enum Bound {
-    /// The login belongs to this browser.
+    /// The login belongs to this browser, or is over by it.
     Granted,
     /// The login is over, or belongs to another browser; `None` if it is unknown.
     Refused(Option<LoginSession>),
@@ -59,8 +59,19 @@ pub enum ResultRead {
 pub enum Redeemed {
     /// The token is stored; it belongs to this login.
     Token(LoginId),
+    /// A second valid redemption, which has ended the token of this login.
+    Replayed(LoginId),
     /// The redemption broke a rule; with the grant's login, if the grant is known.
     Refused(Rule, Option<LoginId>),
+}
+
+/// The result of a revocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revoked {
+    /// The token was good until now; it belongs to this login.
+    Now(LoginId),
+    /// It had ended before, or was never issued; with its login, if the token is known.
+    Before(Option<LoginId>),
 }
 
 impl ResultRead {

@@ -169,6 +169,7 @@ pub(super) fn grant(row: &dyn Columns) -> Result<Grant, Unreadable> {
         project: parsed(row, "project")?,
         callback: required(row.digest("callback"), "callback")?,
         challenge: parsed(row, "challenge")?,
+        is_redeemed: row.digest("token_digest")?.is_some(),
     })
 }
 

@@ -39,6 +39,12 @@ pub(super) const COMPLETE: &str = "
     UPDATE logins SET stage = 'settled', profile = $1, error = $2
     WHERE handle_digest = $3 AND stage = 'pending' AND $4 < ends_ms";
 
+/// [`COMPLETE`] by the browser that may have the login, bound or not.
+pub(super) const CANCEL: &str = "
+    UPDATE logins SET stage = 'settled', error = $1
+    WHERE handle_digest = $2 AND stage = 'pending' AND $3 < ends_ms
+      AND (browser IS NULL OR browser = $4)";
+
 pub(super) const CONSUME_RESULT: &str = "
     UPDATE logins SET stage = 'consumed'
     WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
@@ -68,7 +74,7 @@ pub(super) const REDEEM: &str = "
 pub(super) const END_REPLAYED: &str = "
     UPDATE grants SET profile = NULL
     WHERE code_digest = $1 AND project = $2 AND callback = $3 AND challenge = $4
-      AND $5 < token_ends_ms
+      AND $5 < token_ends_ms AND profile IS NOT NULL
     RETURNING login";
 
 pub(super) const FIND_GRANT: &str = "
@@ -78,7 +84,13 @@ pub(super) const FIND_GRANT: &str = "
 pub(super) const FIND_TOKEN: &str =
     "SELECT * FROM grants WHERE token_digest = $1 AND $2 < known_until_ms";
 
-pub(super) const REVOKE: &str =
+pub(super) const REVOKE: &str = "
+    UPDATE grants SET profile = NULL
+    WHERE token_digest = $1 AND $2 < token_ends_ms AND profile IS NOT NULL
+    RETURNING login";
+
+/// Runs after a [`REVOKE`] that ended nothing: what has expired need not wait for a sweep.
+pub(super) const ERASE_ENDED: &str =
     "UPDATE grants SET profile = NULL WHERE token_digest = $1 RETURNING login";
 
 /// The most rows that each statement of a sweep touches, so that a sweep never delays

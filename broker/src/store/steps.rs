@@ -3,9 +3,9 @@
 //! The row that a statement returns, or the number of rows it changed, decides; a
 //! `SELECT` afterwards only explains a refusal.
 
-use contract::{Digest, Rule};
+use contract::{Digest, LoginError};
 
-use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
+use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Revoked};
 use super::row::{self, Executor, outcome_columns, parameters, profile_text};
 use super::sql;
 use crate::model::grant::{NewGrant, Redemption, Token};
@@ -54,6 +54,20 @@ pub(super) async fn bind_browser<E: Executor>(
 ) -> Result<Bound, E::Error> {
     let parameters = parameters![&browser.0, &handle, now];
     match db.change(sql::BIND_BROWSER, parameters).await? {
+        0 => find(db, handle, now).await.map(Bound::Refused),
+        _ => Ok(Bound::Granted),
+    }
+}
+
+pub(super) async fn cancel<E: Executor>(
+    db: &E,
+    handle: Digest,
+    browser: BrowserBinding,
+    now: UnixMs,
+) -> Result<Bound, E::Error> {
+    let denied = LoginError::AccessDenied.as_str();
+    let parameters = parameters![denied, &handle, now, &browser.0];
+    match db.change(sql::CANCEL, parameters).await? {
         0 => find(db, handle, now).await.map(Bound::Refused),
         _ => Ok(Bound::Granted),
     }
@@ -149,7 +163,7 @@ pub(super) async fn redeem<E: Executor>(
         return Ok(Redeemed::Token(login));
     }
     if let Some(login) = end_replayed(db, redemption, now).await? {
-        return Ok(Redeemed::Refused(Rule::CodeOnce, Some(login)));
+        return Ok(Redeemed::Replayed(login));
     }
     let known = parameters![&redemption.code, now];
     let grant = db.one(sql::FIND_GRANT, known, row::grant).await?;
@@ -183,8 +197,15 @@ pub(super) async fn token<E: Executor>(
 pub(super) async fn revoke<E: Executor>(
     db: &E,
     token: Digest,
-) -> Result<Option<LoginId>, E::Error> {
-    db.one(sql::REVOKE, parameters![&token], row::login).await
+    now: UnixMs,
+) -> Result<Revoked, E::Error> {
+    let good = parameters![&token, now];
+    if let Some(login) = db.one(sql::REVOKE, good, row::login).await? {
+        return Ok(Revoked::Now(login));
+    }
+    db.one(sql::ERASE_ENDED, parameters![&token], row::login)
+        .await
+        .map(Revoked::Before)
 }
 
 pub(super) async fn sweep<E: Executor>(db: &E, now: UnixMs) -> Result<usize, E::Error> {

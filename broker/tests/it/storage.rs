@@ -52,6 +52,7 @@ macro_rules! suite {
                 a_code_does_not_work_as_a_token
                 a_revoked_token_has_ended_and_its_profile_leaves_the_row
                 revoking_twice_is_revoking_once
+                what_has_expired_is_not_revoked_but_erased
                 two_grants_do_not_affect_each_other
                 the_same_code_cannot_be_issued_twice
             }

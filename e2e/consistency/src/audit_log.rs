@@ -1,7 +1,7 @@
 //! The brokers' own log, read line by line as it is written. A line is written before its
 //! answer leaves, so that every operation with an answer is in the log.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use testkit::leak_check::suspicious;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::history::AuditRecord;
+use checker::history::AuditRecord;
 
 /// The number of answers whose ids are remembered.
 const MAX_REMEMBERED: usize = 50_000;
@@ -28,9 +28,19 @@ struct Shared {
 struct Entries {
     logins: HashMap<String, AuditRecord>,
     exchanges: BTreeMap<(String, Option<u64>), u64>,
-    remembered: HashSet<String>,
+    remembered: HashMap<String, Logged>,
     oldest_first: VecDeque<String>,
     errors: Vec<String>,
+}
+
+/// The line of one answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Logged {
+    pub(crate) status: u16,
+    /// The steps that were committed.
+    pub(crate) steps: String,
+    /// The id of the rule that refused it; empty if there is none.
+    pub(crate) rule: String,
 }
 
 impl AuditLog {
@@ -60,12 +70,22 @@ impl AuditLog {
 
     /// Waits until all of these answers were read.
     pub(crate) async fn wait_for(&self, request_ids: &[String]) {
-        let is_known = |_: &u64| {
-            let entries = self.entries();
-            request_ids.iter().all(|id| entries.remembered.contains(id))
-        };
+        for id in request_ids {
+            self.answer(id).await;
+        }
+    }
+
+    /// Waits until the answer to a request was read.
+    pub(crate) async fn answer(&self, request_id: &str) -> Option<Logged> {
+        let logged = || self.entries().remembered.get(request_id).cloned();
         // It cannot fail: we hold the sender.
-        let _ = self.0.lines.subscribe().wait_for(is_known).await;
+        let _ = self
+            .0
+            .lines
+            .subscribe()
+            .wait_for(|_| logged().is_some())
+            .await;
+        logged()
     }
 
     /// Takes the record of a login out of the log.
@@ -122,7 +142,13 @@ impl Entries {
         let text = |name: &str| fields[name].as_str().unwrap_or_default();
         let is_answer = text("to") == "broker";
         if is_answer {
-            self.remember(text("request_id"));
+            let logged = Logged {
+                status: u16::try_from(fields["status"].as_u64().unwrap_or_default())
+                    .unwrap_or_default(),
+                steps: text("steps").to_owned(),
+                rule: text("rule").to_owned(),
+            };
+            self.remember(text("request_id"), logged);
         }
         if is_answer && fields["status"] == 500 {
             self.errors.push(format!("500 to {}", fields["operation"]));
@@ -143,14 +169,14 @@ impl Entries {
         }
     }
 
-    fn remember(&mut self, request_id: &str) {
+    fn remember(&mut self, request_id: &str, logged: Logged) {
         if self.oldest_first.len() == MAX_REMEMBERED
             && let Some(oldest) = self.oldest_first.pop_front()
         {
             self.remembered.remove(&oldest);
         }
         self.oldest_first.push_back(request_id.to_owned());
-        self.remembered.insert(request_id.to_owned());
+        self.remembered.insert(request_id.to_owned(), logged);
     }
 }
 
@@ -166,7 +192,7 @@ fn is_alarm(fields: &Value) -> bool {
 mod tests {
     use super::*;
     use crate::client::CLIENT_SECRET;
-    use crate::model::Commit;
+    use checker::model::Commit;
 
     #[track_caller]
     fn assert_error(line: &str, about: &str) {

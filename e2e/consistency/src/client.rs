@@ -16,14 +16,14 @@ use testkit::openapi;
 use url::Url;
 
 use crate::RunError;
-use crate::history::{Outcome, User};
-use crate::model::{Answer, Failure, Step};
+use checker::history::{Outcome, User};
+use checker::model::{Answer, Failure, Step};
 
 /// The public address of the brokers; nothing listens there.
 pub const BASE_URL: &str = "http://127.0.0.1:9";
 /// The callback that browsers are sent to, on another site; nothing listens there either.
 pub const CALLBACK: &str = "http://localhost:9/home";
-/// A callback of every project of the model test, to which no login comes home.
+/// Another callback of every project, to which no login comes home.
 pub const SECOND_CALLBACK: &str = "http://localhost:9/second";
 /// A callback of no project.
 pub const UNREGISTERED: &str = "http://localhost:9/unregistered";
@@ -31,18 +31,27 @@ pub(crate) const CLIENT_ID: &str = "consumer";
 /// It begins with the mark that the leak check looks for.
 pub(crate) const CLIENT_SECRET: &str = "LeakMark of the consumer";
 
+pub(crate) const OTHER_ID: &str = "other";
+pub(crate) const OTHER_SECRET: &str = "LeakMark of the other one";
+
 /// Longer than a broker takes to answer that it is unavailable.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest answer that is read.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// The backend of the one consumer.
-pub(crate) static CONSUMER: LazyLock<Backend> = LazyLock::new(|| Backend {
-    client_id: CLIENT_ID.to_owned(),
-    client_secret: CLIENT_SECRET.to_owned(),
-    callback: CALLBACK.to_owned(),
-});
+/// The backend of the consumer.
+pub(crate) static CONSUMER: LazyLock<Backend> = LazyLock::new(|| backend(CLIENT_ID, CLIENT_SECRET));
+/// Another, with the same callback: that must not be what distinguishes them alone.
+pub(crate) static OTHER: LazyLock<Backend> = LazyLock::new(|| backend(OTHER_ID, OTHER_SECRET));
+
+fn backend(client_id: &str, client_secret: &str) -> Backend {
+    Backend {
+        client_id: client_id.to_owned(),
+        client_secret: client_secret.to_owned(),
+        callback: CALLBACK.to_owned(),
+    }
+}
 
 /// One HTTP client for backends and browsers alike; cookies are arguments.
 #[derive(Clone)]
@@ -185,7 +194,7 @@ impl Response {
             (Step::Start { .. }, 200) => Some(Answer::Started),
             (Step::Read { .. }, 200) => self.result(),
             (Step::Redeem { .. }, 200) => Some(Answer::Token),
-            (Step::Profile { .. }, 200) => Some(Answer::Profile(User::read(&self.json()))),
+            (Step::Profile { .. }, 200) => Some(Answer::Profile(user(&self.json()))),
             (Step::Revoke { .. }, 200) => Some(Answer::Revoked),
             (Step::Start { .. } | Step::Read { .. } | Step::Redeem { .. }, 400) => {
                 Some(Answer::Refused)
@@ -257,7 +266,7 @@ impl Response {
         let result = self.json();
         match result["status"].as_str()? {
             "pending" => Some(Answer::Pending),
-            "succeeded" => Some(Answer::Succeeded(User::read(&result["profile"]))),
+            "succeeded" => Some(Answer::Succeeded(user(&result["profile"]))),
             "failed" => failure(&self.text("error")).map(Answer::Failed),
             _ => None,
         }
@@ -285,14 +294,13 @@ impl Response {
     }
 }
 
-impl User {
-    fn read(profile: &Value) -> Self {
-        let text = |member: &str| profile[member].as_str().unwrap_or_default().to_owned();
-        Self {
-            provider: text("provider"),
-            id: text("providerSubject"),
-            subject: text("subject"),
-        }
+/// The user whom a profile shows.
+fn user(profile: &Value) -> User {
+    let text = |member: &str| profile[member].as_str().unwrap_or_default().to_owned();
+    User {
+        provider: text("provider"),
+        id: text("providerSubject"),
+        subject: text("subject"),
     }
 }
 
@@ -300,6 +308,7 @@ fn is_of_a_browser(step: Step) -> bool {
     matches!(
         step,
         Step::Visit { .. }
+            | Step::Continue { .. }
             | Step::VisitUnvouched { .. }
             | Step::Cancel { .. }
             | Step::Authorize { .. }

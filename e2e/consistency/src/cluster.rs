@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use agent::random::digest;
 use broker::clock::Clock;
+use broker::model::UnixMs;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
@@ -17,8 +18,10 @@ use testkit::postgres::pair::{Pair, Replication};
 use testkit::postgres::{Durability, Server};
 
 use crate::RunError;
-use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
-use replica::{PauseAt, Replica};
+use crate::client::{
+    BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET, OTHER_ID, OTHER_SECRET, SECOND_CALLBACK,
+};
+use replica::Replica;
 
 /// The store that the brokers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,6 +56,7 @@ pub(crate) struct Cluster {
     pub(crate) database: Database,
     /// The clock of the brokers and the providers.
     pub(crate) clock: Clock,
+    still_at: Option<UnixMs>,
     logging: Logging,
     scratch: TempDir,
 }
@@ -69,10 +73,10 @@ pub(crate) enum Database {
 
 impl Database {
     /// An empty one of this engine.
-    fn start(engine: Engine) -> Result<Self, RunError> {
+    fn start(engine: Engine, durability: Durability) -> Result<Self, RunError> {
         Ok(match engine {
             Engine::Sqlite => Self::File,
-            Engine::Postgres => Self::Server(Server::start(Durability::Durable)?),
+            Engine::Postgres => Self::Server(Server::start(durability)?),
         })
     }
 
@@ -81,6 +85,9 @@ impl Database {
         Ok(Self::Pair(Pair::start(replication)?))
     }
 }
+
+/// The time at which a clock stands still: some day in November 2026.
+const STILL_AT: UnixMs = UnixMs(1_794_000_000_000);
 
 /// Whether brokers write a log.
 #[derive(Debug, Clone, Copy)]
@@ -99,29 +106,43 @@ impl Cluster {
         count: usize,
         logging: Logging,
     ) -> Result<Self, RunError> {
-        Self::start_on(Database::start(engine)?, count, logging).await
+        let database = Database::start(engine, Durability::Durable)?;
+        Self::start_on(database, count, logging, None).await
     }
 
-    /// Starts `count` brokers on this database.
+    /// The same by a clock that stands still until it is advanced.
+    pub(crate) async fn start_still(
+        engine: Engine,
+        count: usize,
+        durability: Durability,
+    ) -> Result<Self, RunError> {
+        let database = Database::start(engine, durability)?;
+        Self::start_on(database, count, Logging::On, Some(STILL_AT)).await
+    }
+
+    /// Starts `count` brokers on this database, with a clock that stands still at a time or
+    /// is the system's.
     pub(crate) async fn start_on(
         database: Database,
         count: usize,
         logging: Logging,
+        still_at: Option<UnixMs>,
     ) -> Result<Self, RunError> {
         let scratch = tempfile::Builder::new().prefix("consistency-").tempdir()?;
-        let clock = Clock::system();
+        let clock = still_at.map_or_else(Clock::system, Clock::fixed_at);
         let upstream = Arc::new(start_upstream(clock.clone()).await?);
         let mut cluster = Self {
             brokers: Vec::new(),
             upstream,
             database,
             clock,
+            still_at,
             logging,
             scratch,
         };
         std::fs::write(cluster.config_path(), cluster.config())?;
         for _ in 0..count {
-            let broker = cluster.replica(None).await?;
+            let broker = cluster.replica().await?;
             cluster.brokers.push(broker);
         }
         Ok(cluster)
@@ -133,14 +154,10 @@ impl Cluster {
         urls.collect()
     }
 
-    /// Starts a broker anew, to pause at a fail point.
-    pub(crate) async fn restart(
-        &mut self,
-        broker: usize,
-        pause_at: Option<PauseAt>,
-    ) -> Result<(), RunError> {
+    /// Starts a broker anew.
+    pub(crate) async fn restart(&mut self, broker: usize) -> Result<(), RunError> {
         self.brokers[broker].process.stop();
-        self.brokers[broker] = self.replica(pause_at).await?;
+        self.brokers[broker] = self.replica().await?;
         Ok(())
     }
 
@@ -158,17 +175,19 @@ impl Cluster {
         self.scratch.path()
     }
 
-    async fn replica(&self, pause_at: Option<PauseAt>) -> Result<Replica, RunError> {
+    async fn replica(&self) -> Result<Replica, RunError> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("replica").arg("--config");
         command.arg(self.config_path());
         let ahead_ms = self.clock.advanced_ms().to_string();
         command.args(["--ahead-ms", &ahead_ms]);
-        if let Some(pause_at) = pause_at {
-            command.arg("--pause-at").arg(pause_at.to_string());
-        }
         // Its configuration is the file, and what is given here.
         command.env_clear();
+        if let Some(still_at) = self.still_at {
+            command.args(["--still-at-ms", &still_at.0.to_string()]);
+            // A model knows of no limit.
+            command.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "4294967295");
+        }
         let mut log = None;
         if let Logging::On = self.logging {
             let (reader, writer) = std::io::pipe()?;
@@ -184,15 +203,29 @@ impl Cluster {
         self.scratch.path().join("broker.toml")
     }
 
-    fn config(&self) -> String {
-        let store = match &self.database {
+    /// The address of the database.
+    pub(crate) fn database_url(&self) -> String {
+        match &self.database {
             Database::Server(server) => server.url("postgres"),
             Database::Pair(pair) => pair.url(),
-            Database::File => format!("sqlite:{}", self.scratch.path().join("broker.db").display()),
-        };
+            Database::File => format!("sqlite:{}", self.file().display()),
+        }
+    }
+
+    /// The file of the database, if it is one.
+    pub(crate) fn database_file(&self) -> Option<PathBuf> {
+        matches!(self.database, Database::File).then(|| self.file())
+    }
+
+    fn file(&self) -> PathBuf {
+        self.scratch.path().join("broker.db")
+    }
+
+    fn config(&self) -> String {
+        let store = self.database_url();
         let (google, github) = (self.upstream.google().url(), self.upstream.github().url());
         let cookie_key = digest("the cluster's cookie key");
-        let secret_digest = digest(CLIENT_SECRET);
+        let (secret_digest, other_digest) = (digest(CLIENT_SECRET), digest(OTHER_SECRET));
         format!(
             r#"
             base_url = "{BASE_URL}"
@@ -215,7 +248,12 @@ impl Cluster {
             name = "Consumer"
             client_id = "{CLIENT_ID}"
             client_secret_sha256 = "{secret_digest}"
-            redirect_uris = ["{CALLBACK}"]
+            redirect_uris = ["{CALLBACK}", "{SECOND_CALLBACK}"]
+            [[project]]
+            name = "Other"
+            client_id = "{OTHER_ID}"
+            client_secret_sha256 = "{other_digest}"
+            redirect_uris = ["{CALLBACK}", "{SECOND_CALLBACK}"]
             "#
         )
     }

@@ -69,7 +69,10 @@ impl Run {
             }),
             Kill::AnyTime | Kill::Database => None,
         };
-        self.cluster.restart(0, pause_at).await?;
+        self.cluster.restart(0).await?;
+        if let Some(pause_at) = pause_at {
+            self.cluster.brokers[0].pause_at(pause_at).await?;
+        }
         let (mut logins, died_ns) = self.load_until_killed(kill, &mut random).await?;
         self.revive(kill).await?;
         if kill == Kill::Database {
@@ -113,7 +116,7 @@ impl Run {
     async fn revive(&mut self, kill: Kill) -> Result<(), RunError> {
         match (kill, &mut self.cluster.database) {
             (Kill::Database, Database::Server(server)) => server.start_again()?,
-            _ => self.cluster.restart(0, None).await?,
+            _ => self.cluster.restart(0).await?,
         }
         self.wait_until_all_are_ready().await
     }

@@ -7,9 +7,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`model`] | the reference model: the answer to each step, in each state, at each time |
-//! | [`history`] | the record of each call, and of one login |
-//! | [`checker`] | whether the model explains a history, and what is wrong if not |
+//! | [`checker`] | a crate of its own: the [`model`], with the answer to each step, in each state, at each time; the record of one login; whether the model explains it |
 //! | [`race`], [`crash`], [`soak`] | the workloads: `histories` races clients, `crashes` kills brokers, `soak` does everything |
 //! | [`player`], [`login`] | the secrets behind the model's numbers, and the requests of its steps; one login |
 //! | [`client`], [`recorder`] | the sending of requests, and what a response answers; their recording |
@@ -19,13 +17,11 @@
 //! | [`run`](mod@run) | the seed of a run, and its output |
 
 mod audit_log;
-mod checker;
 pub mod client;
 mod cluster;
 mod crash;
-mod history;
+mod exploration;
 mod login;
-pub mod model;
 pub mod player;
 mod provider;
 mod race;
@@ -36,6 +32,7 @@ mod soak;
 
 use clap::{Parser, Subcommand};
 
+pub use checker::model;
 pub use cluster::replica::{ReplicaArgs, serve as serve_replica};
 
 /// The reason for a failed run, in one line.
@@ -55,6 +52,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Play every transition of one login to brokers, and compare all that they do
+    Explore(exploration::Plan),
     /// Race clients for everything that is single-use, and check their histories
     Histories(race::Plan),
     /// Kill brokers under load, and check that nothing acknowledged is lost
@@ -73,6 +72,7 @@ enum Command {
 /// If the run finds a violation, or cannot run.
 pub async fn run(cli: Cli) -> Result<(), RunError> {
     match cli.command {
+        Command::Explore(plan) => exploration::run(plan).await,
         Command::Histories(plan) => race::run(plan).await,
         Command::Crashes(plan) => crash::run(plan).await,
         Command::Soak(plan) => soak::run(plan).await,

@@ -6,11 +6,11 @@ use broker::model::LoginId;
 
 use crate::RunError;
 use crate::client::{CONSUMER, Response};
-use crate::history::{Flow, History};
-use crate::model::{Project, Provider, Step, Visitor, Wrong};
 use crate::player::Player;
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Recorded, Recorder};
+use checker::history::{Flow, History};
+use checker::model::{Project, Provider, Step, Visitor, Wrong};
 
 /// The key of a clean login is that of its first login.
 const KEY: u8 = 1;
@@ -104,11 +104,12 @@ impl Login {
 
     /// Continue, on the confirmation page.
     pub(crate) fn press_continue(&mut self, login: u8, by: Visitor) -> Call {
-        let visit = self.visit(login, by);
-        Call {
-            request: self.player.press("continue", login, by),
-            ..visit
-        }
+        self.upstream_logins += 1;
+        self.call(Step::Continue {
+            login,
+            by,
+            upstream_login: self.upstream_logins,
+        })
     }
 
     /// `GET /authorize`

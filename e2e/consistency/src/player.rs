@@ -9,7 +9,7 @@ use agent::browser::CookieJar;
 use agent::random::digest;
 
 use crate::client::{BASE_URL, Request, Response, SECOND_CALLBACK, UNREGISTERED, base_url};
-use crate::model::{Project, Step, Visitor, Wrong};
+use checker::model::{Project, Step, Visitor, Wrong};
 
 /// The secrets of one history, by the numbers of its steps.
 pub struct Player {
@@ -73,6 +73,7 @@ impl Player {
             Step::VisitUnvouched { login, by } => {
                 Request::typed(&self.authorization_urls[&login], &self.cookies(by))
             }
+            Step::Continue { login, by, .. } => self.press("continue", login, by),
             Step::Cancel { login, by } => self.press("cancel", login, by),
             Step::Authorize {
                 upstream_login,
@@ -123,7 +124,7 @@ impl Player {
     }
 
     /// The press of a button on the confirmation page.
-    pub(crate) fn press(&self, button: &str, login: u8, by: Visitor) -> Request {
+    fn press(&self, button: &str, login: u8, by: Visitor) -> Request {
         let url = format!("{}/{button}", self.authorization_urls[&login]);
         Request::press(&url, &self.cookies(by))
     }
@@ -136,6 +137,9 @@ impl Player {
                 self.authorization_urls.insert(login, url);
             }
             Step::Visit {
+                upstream_login, by, ..
+            }
+            | Step::Continue {
                 upstream_login, by, ..
             }
             | Step::Authorize {
@@ -160,6 +164,33 @@ impl Player {
             }
             _ => {}
         }
+    }
+
+    /// Whether the responses so far have handed out what a step takes.
+    pub(crate) fn can_take(&self, step: Step) -> bool {
+        let has = |number: &u8, value: fn(&UpstreamValues) -> &Option<String>| {
+            let values = self.upstream_logins.get(number);
+            values.is_some_and(|it| value(it).is_some())
+        };
+        match &step {
+            Step::Visit { login, .. }
+            | Step::VisitUnvouched { login, .. }
+            | Step::Continue { login, .. }
+            | Step::Cancel { login, .. } => self.authorization_urls.contains_key(login),
+            Step::SignIn { upstream_login, .. } => has(upstream_login, |it| &it.provider_url),
+            Step::Deliver { upstream_login, .. } => has(upstream_login, |it| &it.callback_url),
+            Step::Redeem { upstream_login, .. } => has(upstream_login, |it| &it.code),
+            Step::Profile { upstream_login } | Step::Revoke { upstream_login } => {
+                has(upstream_login, |it| &it.token)
+            }
+            Step::Start { .. } | Step::Authorize { .. } => true,
+            Step::Read { key, .. } => self.keys.contains_key(key),
+        }
+    }
+
+    /// The session key of a login.
+    pub(crate) fn key(&self, login: u8) -> &str {
+        &self.keys[&login]
     }
 
     /// Whether the broker has given no cookie to a visitor.

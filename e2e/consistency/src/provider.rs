@@ -9,10 +9,10 @@ use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::RunError;
 use crate::client::Response;
-use crate::history::{Operation, Outcome, User};
-use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::player::Player;
 use crate::recorder::Recorder;
+use checker::history::{Operation, Outcome, User};
+use checker::model::{self, Answer, Ending, Provider, Step};
 
 /// The time in which a misbehaviour of the provider's keys may fail other logins: the
 /// provider keeps it ready for a while, and the broker remembers a failure.
@@ -39,12 +39,22 @@ impl Script {
     /// A user of the imitated providers signs in.
     pub(crate) fn success(provider: Provider, random: &mut Random) -> Self {
         let users = users::seed_users();
-        let person = random.pick(&users).at(provider.into()).cloned();
+        let person = random.pick(&users).at(imitated(provider)).cloned();
         let person = person.expect("a seed user has an account at both");
         Self {
-            user: User::of(provider.name(), &person.id),
+            user: user(provider, &person.id),
             next: Next::User(person),
             endings: vec![Ending::Success],
+            misbehaviour: None,
+        }
+    }
+
+    /// What the provider does next, and what comes of it.
+    pub(crate) fn of(next: Next, user: User, ending: Ending) -> Self {
+        Self {
+            next,
+            user,
+            endings: vec![ending],
             misbehaviour: None,
         }
     }
@@ -52,10 +62,12 @@ impl Script {
     /// The provider misbehaves.
     pub(crate) fn misbehaviour(provider: Provider, what: Misbehaviour) -> Self {
         let ada = users::ada();
-        let ada = ada.at(provider.into()).expect("she has an account at both");
+        let ada = ada
+            .at(imitated(provider))
+            .expect("she has an account at both");
         Self {
             next: Next::Misbehave(what),
-            user: User::of(provider.name(), &ada.id),
+            user: user(provider, &ada.id),
             endings: endings(what),
             misbehaviour: Some(what.name()),
         }
@@ -66,7 +78,7 @@ impl Script {
         if !random.one_in(3) {
             return Self::success(provider, random);
         }
-        let what = *random.pick(Misbehaviour::of(provider.into()));
+        let what = *random.pick(Misbehaviour::of(imitated(provider)));
         // A misbehaviour of keys affects all logins that begin meanwhile.
         let is_too_much = affects_keys(what) && !random.one_in(30);
         Self::misbehaviour(
@@ -109,7 +121,9 @@ impl Providers {
         script: Script,
     ) -> Result<(Operation, Response), RunError> {
         let _alone = self.alone[provider as usize].lock().await;
-        self.upstream.provider(provider.into()).queue(script.next)?;
+        self.upstream
+            .provider(imitated(provider))
+            .queue(script.next)?;
         let steps = script.endings.into_iter().map(|ending| Step::SignIn {
             upstream_login,
             ending,
@@ -156,12 +170,21 @@ impl Providers {
     }
 }
 
-impl From<Provider> for mock_upstream::Provider {
-    fn from(provider: Provider) -> Self {
-        match provider {
-            Provider::Google => Self::Google,
-            Provider::GitHub => Self::GitHub,
-        }
+/// The imitation of a provider.
+pub(crate) fn imitated(provider: Provider) -> mock_upstream::Provider {
+    match provider {
+        Provider::Google => mock_upstream::Provider::Google,
+        Provider::GitHub => mock_upstream::Provider::GitHub,
+    }
+}
+
+/// The user with this id at a provider, under the subject that the broker's documentation
+/// derives.
+pub(crate) fn user(provider: Provider, id: &str) -> User {
+    User {
+        provider: provider.name().to_owned(),
+        id: id.to_owned(),
+        subject: testkit::fresh::subject(provider.name(), id),
     }
 }
 

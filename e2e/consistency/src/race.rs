@@ -16,13 +16,13 @@ use indicatif::ProgressBar;
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
+use crate::RunError;
 use crate::cluster::{Cluster, Engine, Logging};
-use crate::history::{Operation, Outcome};
-use crate::model::Answer;
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
 use crate::run::{bar, broker_count, duration};
-use crate::{RunError, checker};
+use checker::history::{Operation, Outcome};
+use checker::model::Answer;
 use contention::{Arena, Contended, Played};
 
 /// The number of races, and where they are run.

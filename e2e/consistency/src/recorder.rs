@@ -8,8 +8,8 @@ use tokio::sync::{RwLock, watch};
 
 use crate::RunError;
 use crate::client::{Client, Request, Response};
-use crate::history::{Operation, Outcome};
-use crate::model::{Interval, Step};
+use checker::history::{Operation, Outcome};
+use checker::model::{Interval, Step};
 
 /// The clocks by which operations are recorded, and the client that sends them.
 pub(crate) struct Recorder {

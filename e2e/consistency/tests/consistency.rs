@@ -36,6 +36,34 @@ fn run(arguments: &[&str]) -> Completed {
     output_within(program, TIMEOUT).expect("the program under test starts")
 }
 
+// Threats: A8, A29, L7.
+#[test]
+fn every_transition_of_a_slice_is_as_the_model_has_it_on_sqlite() {
+    assert_explored("sqlite");
+}
+
+// Threats: A8, L3, L7.
+#[cfg(feature = "postgres")]
+#[test]
+fn every_transition_of_a_slice_is_as_the_model_has_it_on_postgresql() {
+    assert_explored("postgres");
+}
+
+/// A slice of what `just explore` plays, and all of its pairs.
+#[track_caller]
+fn assert_explored(engine: &str) {
+    let report = report_of(&["explore", "--engine", engine, "--every", "25"]);
+    let mut counts = report.split(' ').filter_map(|it| it.parse::<u64>().ok());
+    let counts: Vec<_> = counts.by_ref().take(4).collect();
+    let least = [5_000, 5_000, 50, 300];
+    let is_enough = counts
+        .iter()
+        .zip(least)
+        .all(|(count, least)| *count >= least);
+    assert!(counts.len() == least.len() && is_enough, "{report}");
+    assert!(report.contains("\nNot enumerated:\n"), "{report}");
+}
+
 // Threats: A8, A29, L1.
 #[test]
 fn nothing_is_granted_twice_on_sqlite() {

@@ -1,7 +1,7 @@
 //! Grants: a handoff code, then the access token it was redeemed for.
 
 use broker::model::grant::Redemption;
-use broker::store::Redeemed;
+use broker::store::{Redeemed, Revoked};
 use contract::Rule;
 
 use super::test_store::{
@@ -99,7 +99,7 @@ pub(super) async fn what_was_never_issued_is_unknown_and_changes_nothing(store: 
     store.redeem(1).await;
     assert_eq!(store.redeem(2).await, refused(Rule::CodeKnown));
     assert!(store.token(2).await.is_none());
-    assert_eq!(store.revoke(2).await, None);
+    assert_eq!(store.revoke(2).await, Revoked::Before(None));
     assert_eq!(store.profile(1).await, Ok(ada()));
 }
 
@@ -114,13 +114,16 @@ pub(super) async fn a_second_valid_redemption_is_refused_and_ends_the_token(stor
         store.redeem(code).await;
         store.at_ms(again_at);
         assert_eq!(store.profile(code).await, Ok(ada()));
-        for _ in 0..2 {
+        for is_ended in [false, true] {
             let again = redemption(code, token, store.now());
             let redeemed = store.inner.redeem(again, store.now()).await.unwrap();
-            let Redeemed::Refused(Rule::CodeOnce, Some(login)) = redeemed else {
+            let (Redeemed::Replayed(login) | Redeemed::Refused(Rule::CodeOnce, Some(login))) =
+                &redeemed
+            else {
                 panic!("{redeemed:?}");
             };
-            assert_eq!(login, grant(code, store.now()).login);
+            assert_eq!(*login, grant(code, store.now()).login);
+            assert_eq!(matches!(redeemed, Redeemed::Refused(..)), is_ended);
             assert_eq!(store.profile(code).await, Err(Rule::BearerEnded));
             assert!(token == code || store.token(token).await.is_none());
             assert_eq!(store.profiles("grants").await, 0);
@@ -144,7 +147,8 @@ pub(super) async fn a_code_does_not_work_as_a_token(store: TestStore) {
     let code = grant(1, store.now()).code;
     let find_token = async || store.inner.token(code, store.now()).await.unwrap();
     assert!(find_token().await.is_none());
-    assert_eq!(store.inner.revoke(code).await.unwrap(), None);
+    let revoked = store.inner.revoke(code, store.now()).await.unwrap();
+    assert_eq!(revoked, Revoked::Before(None));
     store.redeem(1).await;
     assert!(find_token().await.is_none());
 }
@@ -153,7 +157,10 @@ pub(super) async fn a_revoked_token_has_ended_and_its_profile_leaves_the_row(sto
     store.issue(1).await;
     store.redeem(1).await;
     assert_eq!(store.profiles("grants").await, 1);
-    assert_eq!(store.revoke(1).await, Some(grant(1, store.now()).login));
+    assert_eq!(
+        store.revoke(1).await,
+        Revoked::Now(grant(1, store.now()).login)
+    );
     assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
     assert_eq!(store.profiles("grants").await, 0);
     // Its code is not free again.
@@ -165,10 +172,18 @@ pub(super) async fn a_revoked_token_has_ended_and_its_profile_leaves_the_row(sto
 pub(super) async fn revoking_twice_is_revoking_once(store: TestStore) {
     store.issue(1).await;
     store.redeem(1).await;
-    let first = store.revoke(1).await;
-    assert_eq!(store.revoke(1).await, first);
+    let login = grant(1, store.now()).login;
+    assert_eq!(store.revoke(1).await, Revoked::Now(login.clone()));
+    assert_eq!(store.revoke(1).await, Revoked::Before(Some(login)));
+}
+
+pub(super) async fn what_has_expired_is_not_revoked_but_erased(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
     store.at_ms(900_000);
-    assert_eq!(store.revoke(1).await, first, "also once it has expired");
+    let login = grant(1, store.now()).login;
+    assert_eq!(store.revoke(1).await, Revoked::Before(Some(login)));
+    assert_eq!(store.profiles("grants").await, 0);
 }
 
 pub(super) async fn two_grants_do_not_affect_each_other(store: TestStore) {

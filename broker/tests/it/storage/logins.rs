@@ -338,7 +338,8 @@ pub(super) async fn a_read_passes_its_fail_points_in_order(store: TestStore) {
         ]
     );
     // So does a step that changes nothing.
-    observed.revoke(Digest::of(b"unknown")).await.unwrap();
+    let unknown = Digest::of(b"unknown");
+    observed.revoke(unknown, store.now()).await.unwrap();
     assert_eq!(passed.lock().unwrap().last(), Some(&FailPoint::AfterCommit));
     assert!(passed.lock().unwrap().len() > 3);
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use broker::model::login_session::{LoginOutcome, SessionStatus};
-use broker::store::{Bound, Completed, Consumed, Opened, Redeemed};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, Revoked};
 use contract::{Digest, LoginError, Rule};
 use tokio::sync::Barrier;
 
@@ -157,11 +157,13 @@ pub(super) async fn of_64_redemptions_one_gets_a_token(store: TestStore) {
 pub(super) async fn of_64_revocations_all_succeed(store: TestStore) {
     store.issue(1).await;
     store.redeem(1).await;
+    let now = store.now();
     let results = race(&store, |_, store| async move {
-        store.revoke(token_of(1)).await.unwrap()
+        store.revoke(token_of(1), now).await.unwrap()
     })
     .await;
-    assert_eq!(count(&results, Option::is_some), 64);
+    let revoked = count(&results, |it| matches!(it, Revoked::Now(_)));
+    assert_eq!(revoked, 1);
     assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
 }
 

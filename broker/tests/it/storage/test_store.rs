@@ -16,7 +16,7 @@ use broker::model::login_session::{
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
 use broker::store::fail_points::{FailPoint, FailPoints};
-use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Revoked, Store};
 use contract::{
     AccessToken, ClientId, CodeVerifier, Digest, GrantType, HandoffCode, LoginSessionRequest,
     Profile, Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
@@ -133,6 +133,7 @@ impl From<Redeemed> for Exchange {
     fn from(redeemed: Redeemed) -> Self {
         match redeemed {
             Redeemed::Token(_) => Exchange::Token,
+            Redeemed::Replayed(_) => Exchange::Refused(Rule::CodeOnce),
             Redeemed::Refused(rule, _) => Exchange::Refused(rule),
         }
     }
@@ -266,8 +267,9 @@ impl TestStore {
         }
     }
 
-    pub(crate) async fn revoke(&self, token: u8) -> Option<LoginId> {
-        self.inner.revoke(token_of(token)).await.unwrap()
+    pub(crate) async fn revoke(&self, token: u8) -> Revoked {
+        let revoked = self.inner.revoke(token_of(token), self.now()).await;
+        revoked.unwrap()
     }
 
     pub(crate) async fn sweep(&self) -> usize {

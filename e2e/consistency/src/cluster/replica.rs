@@ -1,19 +1,20 @@
 //! One broker as a process of its own: the production broker on a configuration file.
-//! It writes its address to standard output and ends when standard input closes. At a
-//! given fail point it halts, so that it can be killed right there. Lines on standard
-//! input move its clock and stop it. A [`Replica`] is such a process, as the cluster
+//! It writes its address to standard output and ends when standard input closes. Lines on
+//! standard input move its clock, stop it, and have it pause at a fail point, so that it can be
+//! killed right there or overtaken by another. A [`Replica`] is such a process, as the cluster
 //! holds it; [`serve`] is what runs in it.
 
 use std::io::{PipeReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::program::{EndsBy, Program};
 use broker::clock::Clock;
 use broker::config::Config;
+use broker::model::UnixMs;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::{Broker, Dependencies};
 use clap::Args;
@@ -23,13 +24,18 @@ use rocket::fairing::AdHoc;
 
 use crate::RunError;
 
-/// The line that a replica writes when it halts.
+/// The line that a replica writes when it pauses.
 const PAUSED: &str = "paused";
 
-/// The order to move the clock ahead, with the milliseconds after it, and the line that a
-/// replica writes when it did.
+/// The order to move the clock ahead, with the milliseconds after it.
 const ADVANCE: &str = "advance";
-const MOVED: &str = "moved";
+
+/// The order to pause at a fail point, with a [`PauseAt`] after it, and the one to go on.
+const PAUSE: &str = "pause";
+const GO_ON: &str = "go on";
+
+/// The line that a replica writes when it has followed one of these orders.
+const DONE: &str = "done";
 
 /// The order to let open requests finish, and end.
 const STOP: &str = "stop";
@@ -65,11 +71,28 @@ impl Replica {
     }
 
     pub(super) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
-        let order = format!("{ADVANCE} {}", by.as_millis());
-        self.process.order(&order)?;
-        match self.process.output.next_line().await.as_deref() {
-            Some(MOVED) => Ok(()),
-            other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
+        self.follow(&format!("{ADVANCE} {}", by.as_millis())).await
+    }
+
+    /// Has it pause at a fail point.
+    pub(crate) async fn pause_at(&mut self, at: PauseAt) -> Result<(), RunError> {
+        self.follow(&format!("{PAUSE} {at}")).await
+    }
+
+    /// Has it go on where it paused, and pause nowhere.
+    pub(crate) async fn go_on(&mut self) -> Result<(), RunError> {
+        self.follow(GO_ON).await
+    }
+
+    async fn follow(&mut self, order: &str) -> Result<(), RunError> {
+        self.process.order(order)?;
+        loop {
+            match self.process.output.next_line().await.as_deref() {
+                Some(DONE) => return Ok(()),
+                // It had paused before the order came.
+                Some(PAUSED) => {}
+                other => return Err(format!("a broker wrote {other:?} at \"{order}\"").into()),
+            }
         }
     }
 
@@ -97,9 +120,9 @@ pub struct ReplicaArgs {
     /// Its configuration file
     #[arg(long)]
     config: PathBuf,
-    /// Pause at the nth time that this fail point is reached
-    #[arg(long, value_name = "POINT:NTH")]
-    pause_at: Option<PauseAt>,
+    /// A time, in milliseconds since 1970, at which its clock stands still
+    #[arg(long, value_name = "MS")]
+    still_at_ms: Option<i64>,
     /// Milliseconds by which its clock is ahead of the system's
     #[arg(long, value_name = "MS", default_value = "0")]
     ahead_ms: u64,
@@ -146,12 +169,14 @@ pub async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
     if args.log {
         write_log();
     }
-    let clock = Clock::system();
+    let still_at = args.still_at_ms.map(UnixMs);
+    let clock = still_at.map_or_else(Clock::system, Clock::fixed_at);
+    let pauses = Arc::<Pauses>::default();
     clock.advance(Duration::from_millis(args.ahead_ms));
     let broker = Broker::assemble(
         Config::load(&args.config)?,
         Dependencies {
-            fail_points: args.pause_at.map(pausing).unwrap_or_default(),
+            fail_points: pauses.clone().fail_points(),
             clock: clock.clone(),
             ..Dependencies::default()
         },
@@ -164,7 +189,7 @@ pub async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
     });
     let rocket = broker.rocket().attach(up).ignite().await?;
     let shutdown = rocket.shutdown();
-    std::thread::spawn(move || follow_orders(&clock, &shutdown));
+    std::thread::spawn(move || follow_orders(&clock, &pauses, &shutdown));
     match rocket.launch().await {
         // Some requests were still open.
         Err(error) if !matches!(error.kind(), ErrorKind::Shutdown(..)) => Err(error.into()),
@@ -183,31 +208,60 @@ fn write_log() {
         .init();
 }
 
-/// Stops the operation that reaches the point, and all that wait for it, for good.
-fn pausing(at: PauseAt) -> FailPoints {
-    let reached = AtomicUsize::new(0);
-    FailPoints::new(move |point| {
-        if point == at.point && reached.fetch_add(1, Ordering::Relaxed) + 1 == at.nth {
+/// The fail point at which a replica is to pause, if there is one.
+#[derive(Default)]
+struct Pauses {
+    next: Mutex<Option<PauseAt>>,
+    gone_on: Condvar,
+}
+
+impl Pauses {
+    /// Those that stop the operation that reaches the point, and all that wait for it.
+    fn fail_points(self: Arc<Self>) -> FailPoints {
+        FailPoints::new(move |point| self.reached(point))
+    }
+
+    fn set(&self, next: Option<PauseAt>) {
+        *self.next() = next;
+        self.gone_on.notify_all();
+    }
+
+    fn reached(&self, point: FailPoint) {
+        let mut next = self.next();
+        let Some(at) = next.as_mut().filter(|it| it.point == point && it.nth > 0) else {
+            return;
+        };
+        at.nth -= 1;
+        if at.nth == 0 {
             write_line(PAUSED);
-            loop {
-                std::thread::park();
-            }
+            let waits = |next: &mut Option<PauseAt>| next.is_some();
+            drop(self.gone_on.wait_while(next, waits));
         }
-    })
+    }
+
+    fn next(&self) -> MutexGuard<'_, Option<PauseAt>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Follows orders, and ends when their source does.
-fn follow_orders(clock: &Clock, shutdown: &Shutdown) {
+fn follow_orders(clock: &Clock, pauses: &Pauses, shutdown: &Shutdown) {
     for line in std::io::stdin().lines() {
         let line = line.unwrap_or_default();
-        match line.split_once(' ').map(|(order, ms)| (order, ms.parse())) {
-            Some((ADVANCE, Ok(ms))) => {
-                clock.advance(Duration::from_millis(ms));
-                write_line(MOVED);
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            (STOP, _) => {
+                shutdown.clone().notify();
+                continue;
             }
-            None if line == STOP => shutdown.clone().notify(),
+            (ADVANCE, ms) => match ms.parse() {
+                Ok(ms) => clock.advance(Duration::from_millis(ms)),
+                Err(_) => break,
+            },
+            (PAUSE, at) => pauses.set(at.parse().ok()),
+            _ if line == GO_ON => pauses.set(None),
             _ => break,
         }
+        write_line(DONE);
     }
     std::process::exit(0);
 }

@@ -34,7 +34,7 @@ pub(super) async fn run(plan: &Plan) -> Result<(), RunError> {
         false => Replication::Synchronous,
     };
     let pair = Database::start_pair(replication)?;
-    let cluster = Cluster::start_on(pair, plan.brokers(), Logging::Off).await?;
+    let cluster = Cluster::start_on(pair, plan.brokers(), Logging::Off, None).await?;
     let mut run = Run::of(plan, cluster)?;
     run.wait_until_all_are_ready().await?;
     let mut report = Report::of(replication, plan.brokers(), run.seed);

@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::RunError;
 use crate::client::Response;
-use crate::history::{Flow, Outcome};
 use crate::login::Login;
-use crate::model::{Answer, Provider, Visitor};
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Endpoint, Recorder};
+use checker::history::{Flow, Outcome};
+use checker::model::{Answer, Provider, Visitor};
 
 /// The state that all users share.
 pub(super) struct Load {

@@ -15,11 +15,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::load::{CutLogin, Load, Servers, Users};
+use crate::RunError;
 use crate::cluster::{Cluster, Engine};
-use crate::history::{Operation, Outage};
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
-use crate::{RunError, checker};
+use checker::history::{Operation, Outage};
 
 /// A kill follows the start by at most this many answers.
 pub(super) const MAX_ANSWERS: usize = 300;

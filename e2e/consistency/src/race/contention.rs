@@ -9,10 +9,10 @@ use rocket::futures::future::{join, join_all};
 
 use crate::RunError;
 use crate::client::Response;
-use crate::history::Flow;
 use crate::login::{Login, first};
 use crate::provider::{Providers, Script};
 use crate::recorder::{Call, Endpoint, Recorded, Recorder};
+use checker::history::Flow;
 
 /// The brokers and providers that the clients race at.
 pub(super) struct Arena {

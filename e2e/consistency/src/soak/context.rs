@@ -15,13 +15,13 @@ use tokio::sync::watch;
 use super::statistics::{Exchanges, Statistics};
 use crate::RunError;
 use crate::audit_log::AuditLog;
-use crate::checker;
+
 use crate::client::Response;
 use crate::cluster::Cluster;
-use crate::history::{History, Operation};
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
 use crate::run::progress;
+use checker::history::{History, Operation};
 
 /// Longer than a line of the log takes to be read.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);

@@ -174,7 +174,7 @@ impl Nemesis {
         }
         (&mut self.readers[broker]).await?;
         // Nothing moves the clock meanwhile: that is our part, too.
-        self.cluster.restart(broker, None).await?;
+        self.cluster.restart(broker).await?;
         let (address, process) = self.cluster.addresses()?[broker];
         self.proxies.proxies[broker].retarget(address);
         self.context.replace_broker(broker, address, process);

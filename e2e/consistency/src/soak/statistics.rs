@@ -7,8 +7,8 @@ use mock_upstream::journal::Entry;
 use mock_upstream::{MockUpstream, Provider};
 use serde_json::{Value, json};
 
-use crate::history::{Flow, History, variant};
 use crate::resources::Resources;
+use checker::history::{Flow, History, variant};
 
 /// All counts of a run.
 #[derive(Debug, Default)]

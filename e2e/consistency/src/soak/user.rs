@@ -12,11 +12,11 @@ use super::context::Context;
 use super::hostile;
 use crate::RunError;
 use crate::client::Response;
-use crate::history::{Flow, Outcome};
 use crate::login::{Login, first};
-use crate::model::{Answer, Step, Visitor, Wrong};
 use crate::provider::Script;
 use crate::recorder::Call;
+use checker::history::{Flow, Outcome};
+use checker::model::{Answer, Step, Visitor, Wrong};
 
 /// The number of times that a call without an answer is tried.
 const TRIES: usize = 6;

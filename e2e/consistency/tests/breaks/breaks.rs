@@ -6,6 +6,10 @@ use super::Break;
 
 const SQL: &str = "broker/src/store/sql.rs";
 
+/// Deterministic: it finds what it finds by the shortest way.
+const EXPLORE: &[&str] = &["explore", "--engine", "sqlite", "--every", "10"];
+/// The pairs of operations alone.
+const PAIRS_OF_TWO: &[&str] = &["explore", "--engine", "postgres", "--every", "100000"];
 const RACES: &[&str] = &["histories", "600", "--seed", "7"];
 const RACES_OF_TWO: &[&str] = &["histories", "600", "--engine", "postgres", "--seed", "7"];
 const CRASHES: &[&str] = &["crashes", "10", "--seed", "7"];
@@ -18,6 +22,8 @@ const LONG_SOAK: &[&str] = &["soak", "--logins", "3000", "--seed", "7"];
 #[cfg(feature = "breaks")]
 pub(super) fn runs() -> Vec<&'static [&'static str]> {
     vec![
+        EXPLORE,
+        PAIRS_OF_TWO,
         RACES,
         RACES_OF_TWO,
         CRASHES,
@@ -49,6 +55,59 @@ macro_rules! breaks {
 }
 
 breaks! {
+    a_result_that_is_read_at_its_very_end: EXPLORE, "must be answered by Refused", [
+        SQL, "AND stage = 'settled' AND $4 < ends_ms" => "AND stage = 'settled' AND $4 <= ends_ms";
+    ]
+    a_code_that_is_redeemed_at_its_very_end: EXPLORE, "must be answered by Refused", [
+        SQL, "AND token_digest IS NULL AND $8 < code_ends_ms" => "AND token_digest IS NULL AND $8 <= code_ends_ms";
+    ]
+    a_session_key_that_is_free_a_millisecond_late: EXPLORE, "must be answered by Started", [
+        SQL, "WHERE logins.ends_ms <= $9" => "WHERE logins.ends_ms < $9";
+    ]
+    a_consumed_result_that_keeps_its_profile: EXPLORE, "the rows must be", [
+        SQL, "UPDATE logins SET profile = NULL WHERE key_digest = $1" =>
+            "UPDATE logins SET profile = profile WHERE key_digest = $1";
+    ]
+    a_replay_that_ends_no_token_once_its_code_has_ended: EXPLORE, "must be answered by Unrecognised", [
+        SQL, "AND $5 < token_ends_ms AND profile IS NOT NULL" =>
+            "AND $5 < code_ends_ms AND profile IS NOT NULL";
+    ]
+    a_token_that_is_revoked_after_its_end: EXPLORE, "the steps in the log must be", [
+        SQL, "WHERE token_digest = $1 AND $2 < token_ends_ms AND profile IS NOT NULL" =>
+            "WHERE token_digest = $1 AND $2 = $2";
+    ]
+    a_provider_that_is_asked_before_the_upstream_login_is_consumed: EXPLORE, "the exchanges with providers must be", [
+        "broker/src/sign_in/callback.rs", "self.upstream_login.check_time(self.core.now())?;
+        if" => "self.upstream_login.check_time(self.core.now())?;
+        let early = self.outcome(event).await;
+        if";
+        "broker/src/sign_in/callback.rs", "match self.outcome(event).await {
+            Ok(profile) => self.issue_code" => "match early {
+            Ok(profile) => self.issue_code";
+    ]
+    a_cookie_that_the_next_upstream_login_overwrites: EXPLORE, "must be answered by ToCallback", [
+        "broker/src/http/request/upstream_login_cookies.rs", "id.truncate(12);" => "id.truncate(0);";
+    ]
+    a_question_that_binds_the_browser: EXPLORE, "the steps in the log must be", [
+        "broker/src/sign_in/clean.rs", "RelayDecision::Confirm => return Ok(BrowserAnswer::Confirm(self.confirmation(login)))," =>
+            "RelayDecision::Confirm => {
+                self.bind().await?;
+                return Ok(BrowserAnswer::Confirm(self.confirmation(login)));
+            }";
+    ]
+    a_cancel_that_leaves_the_login_pending: EXPLORE, "the rows must be", [
+        SQL, "UPDATE logins SET stage = 'settled', error = $1
+    WHERE handle_digest = $2" => "UPDATE logins SET stage = stage, error = error
+    WHERE $1 = $1 AND handle_digest = $2";
+    ]
+    a_replay_with_another_status: EXPLORE, "must be answered by Refused", [
+        "broker/src/model/grant.rs", "} else if self.is_redeemed {
+            Rule::CodeOnce" => "} else if self.is_redeemed {
+            Rule::BearerKnown";
+    ]
+    a_browser_that_overtakes_the_first: PAIRS_OF_TWO, "another browser was let into the login", [
+        SQL, "(browser IS NULL OR browser = $1)" => "(browser IS NULL OR browser = $1 OR stage = 'pending')";
+    ]
     a_session_key_that_is_taken_while_it_is_in_use: RACES, "a session key was accepted twice", [
         SQL, "WHERE logins.ends_ms <= $9" => "WHERE $9 = $9";
     ]

@@ -13,23 +13,26 @@
 //! | no answer | all of the step, its first half, or nothing |
 //! | answered while the database was down | the step; of one that commits twice perhaps the first half alone, or the second only before the outage ends: a dead database costs the outcomes that were on their way to it, or shows them later, and no more |
 
+pub mod history;
+pub mod model;
 mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::history::{History, Operation, Outcome, User};
-use crate::model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Wrong};
-use search::{State, Unexplained, as_seen};
+use history::{History, Operation, Outcome, User};
+use model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Visitor, Wrong};
+pub use search::as_seen;
+use search::{State, Unexplained};
 
 /// The flaw of a history, in a sentence.
-pub(crate) type Violation = String;
+pub type Violation = String;
 
 /// Looks for an explanation of `history`.
 ///
 /// # Errors
 ///
 /// Why there is none.
-pub(crate) fn check(history: &History) -> Result<(), Violation> {
+pub fn check(history: &History) -> Result<(), Violation> {
     for operation in &history.operations {
         match &operation.outcome {
             Outcome::Unexpected(what) => {
@@ -176,7 +179,7 @@ fn of_the_user(seen: &Answer<User>, expected: &[Answer]) -> Option<String> {
 
 fn of_delivery(
     model: &Model,
-    (upstream_login, by): (u8, crate::model::Visitor),
+    (upstream_login, by): (u8, Visitor),
     seen: &Answer<User>,
     is_to_be_refused: bool,
 ) -> String {

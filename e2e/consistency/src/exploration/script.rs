@@ -3,23 +3,19 @@
 
 use std::fmt;
 
-use consistency::model::{Answer, Code, Login, Model, Step, Token, UpstreamLogin};
+use checker::model::{Answer, Code, Login, Model, Step, Token, UpstreamLogin};
 
 /// One line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Line {
     /// An operation.
     Do(Step),
     /// The clock moves to a moment, or to a little before or after it.
     Clock { to: Moment, off_ms: i64 },
-    /// The clock moves on.
-    Wait { ms: i64 },
-    /// The broker stops, and another one starts on the same database.
-    Restart,
 }
 
 /// A moment at which something ends, by the number of its login or upstream login.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Moment {
     LoginEnds(u8),
     LoginForgotten(u8),
@@ -38,8 +34,6 @@ impl fmt::Display for Line {
                 let side = if off_ms < 0 { "before" } else { "after" };
                 write!(f, "clock: to {} ms {side} {to}", off_ms.abs())
             }
-            Self::Wait { ms } => write!(f, "clock: {ms} ms later"),
-            Self::Restart => f.write_str("the broker is restarted"),
         }
     }
 }
@@ -66,9 +60,6 @@ impl fmt::Display for Moment {
     }
 }
 
-/// Further upstream logins would push a browser's oldest one out of its cookies.
-const MAX_UPSTREAM_LOGINS: u8 = 8;
-
 /// The model, at a time in milliseconds since the beginning of the history.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TimedModel {
@@ -80,12 +71,10 @@ impl TimedModel {
     /// Whether `line` makes sense now, whatever comes of it.
     pub(crate) fn allows(&self, line: Line) -> bool {
         match line {
-            Line::Do(step) => step.begins() <= Some(MAX_UPSTREAM_LOGINS) && self.model.allows(step),
+            Line::Do(step) => self.model.allows(step),
             Line::Clock { to, off_ms } => self
                 .when(to)
                 .is_some_and(|at_ms| at_ms + off_ms > self.now_ms),
-            Line::Wait { ms } => ms > 0,
-            Line::Restart => true,
         }
     }
 
@@ -93,15 +82,22 @@ impl TimedModel {
     /// if it is asked for one.
     pub(crate) fn step(&mut self, line: Line) -> Option<Answer> {
         match line {
-            Line::Do(step) => return Some(self.model.step(step, self.now_ms)),
+            Line::Do(step) => return Some(self.take(step)),
             Line::Clock { to, off_ms } => {
                 self.now_ms = self.when(to).expect("it is allowed") + off_ms;
             }
-            Line::Wait { ms } => self.now_ms += ms,
-            // What was promised before still holds.
-            Line::Restart => {}
         }
         None
+    }
+
+    /// Takes a step.
+    pub(crate) fn take(&mut self, step: Step) -> Answer {
+        self.model.step(step, self.now_ms)
+    }
+
+    /// The state, as far as later answers depend on it.
+    pub(crate) fn observable(&self) -> Model {
+        self.model.observable(self.now_ms)
     }
 
     /// The time of a moment; none while its object does not exist.

@@ -12,6 +12,7 @@
 //! known within an [`Interval`], the checker tries every decision of [`Now`], and an
 //! operation that commits twice has two halves, [`Model::begin`] and [`Model::finish`].
 
+mod equivalence;
 mod flows;
 mod state;
 mod step;
@@ -87,11 +88,6 @@ pub enum Rest {
         /// The number of the upstream login.
         upstream_login: u8,
     },
-    /// The login is bound; that the user cancelled is not stored yet.
-    Cancellation {
-        /// The number of the login.
-        login: u8,
-    },
 }
 
 impl Model {
@@ -127,9 +123,14 @@ impl Model {
                 login,
                 by,
                 upstream_login,
+            }
+            | Step::Continue {
+                login,
+                by,
+                upstream_login,
             } => self.visit(login, by, upstream_login, now),
             Step::VisitUnvouched { login, by } => self.ask(login, by, now),
-            Step::Cancel { login, by } => return self.cancel(login, by, now),
+            Step::Cancel { login, by } => self.cancel(login, by, now),
             Step::Authorize {
                 upstream_login,
                 by,
@@ -155,14 +156,13 @@ impl Model {
                 wrong,
             } => self.redeem(upstream_login, by, wrong, now),
             Step::Profile { upstream_login } => self.profile(upstream_login, now),
-            Step::Revoke { upstream_login } => self.revoke(upstream_login),
+            Step::Revoke { upstream_login } => self.revoke(upstream_login, now),
         })
     }
 
     /// Takes the second half of a step.
     pub fn finish(&mut self, rest: Rest, now: &mut Now) -> Answer {
         match rest {
-            Rest::Cancellation { login } => self.complete(login, Err(Failure::Denied), now),
             Rest::Delivery { upstream_login } => {
                 let delivered = self.upstream_login(upstream_login);
                 let outcome = delivered.outcome(upstream_login, now);
@@ -185,7 +185,7 @@ impl Model {
             {
                 Answer::CallbackWithError(Failure::Unavailable)
             }
-            Rest::Delivery { .. } | Rest::Cancellation { .. } => Answer::ToCallback,
+            Rest::Delivery { .. } => Answer::ToCallback,
         }
     }
 

@@ -6,15 +6,15 @@ use super::step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 use super::time::{Interval, Now};
 
 // SPEC, Limits.
-const LOGIN_LIFETIME_MS: i64 = 600_000;
-const TOKEN_LIFETIME_MS: i64 = 900_000;
+pub(super) const LOGIN_LIFETIME_MS: i64 = 600_000;
+pub(super) const TOKEN_LIFETIME_MS: i64 = 900_000;
 // The spec does not say; the kit chose.
-const LOGIN_IS_KNOWN_MS: i64 = 1_200_000;
-const CODE_LIFETIME_MS: i64 = 60_000;
+pub(super) const LOGIN_IS_KNOWN_MS: i64 = 1_200_000;
+pub(super) const CODE_LIFETIME_MS: i64 = 60_000;
 /// Of both flows' upstream logins: a clean one ends with its login.
 pub(super) const UPSTREAM_LOGIN_LIFETIME_MS: i64 = 600_000;
 // Google's own documentation; GitHub's code outlives every upstream login.
-const GOOGLES_CODE_LIFETIME_MS: i64 = 60_000;
+pub(super) const GOOGLES_CODE_LIFETIME_MS: i64 = 60_000;
 
 /// Some logins, and what was committed for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -106,7 +106,7 @@ pub struct SignedIn {
 /// A handoff code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Code {
-    issued: Interval,
+    pub(super) issued: Interval,
     /// The token that it was redeemed for.
     pub token: Option<Token>,
 }
@@ -114,7 +114,7 @@ pub struct Code {
 /// An access token.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Token {
-    issued: Interval,
+    pub(super) issued: Interval,
     /// Whether it was revoked, or its code was redeemed again.
     pub is_ended: bool,
 }
@@ -135,6 +135,11 @@ impl Model {
                 is_new && has_key && wrong != Some(Wrong::Verifier)
             }
             Step::Visit {
+                login,
+                upstream_login,
+                ..
+            }
+            | Step::Continue {
                 login,
                 upstream_login,
                 ..
@@ -319,37 +324,43 @@ impl Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commit {
     Opened,
+    Bound,
     UpstreamLoginConsumed,
     Completed,
     ResultConsumed,
     CodeIssued,
     CodeRedeemed,
+    TokenRevoked,
 }
 
 /// The number of commits of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Commits([u8; 6]);
+pub struct Commits([u8; 8]);
 
 impl Commit {
     /// All of them, in the order in which logins take them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Opened,
+        Self::Bound,
         Self::UpstreamLoginConsumed,
         Self::Completed,
         Self::ResultConsumed,
         Self::CodeIssued,
         Self::CodeRedeemed,
+        Self::TokenRevoked,
     ];
 
     /// The name in the audit log.
     pub fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",
+            Self::Bound => "bound",
             Self::UpstreamLoginConsumed => "upstream_login_consumed",
             Self::Completed => "completed",
             Self::ResultConsumed => "result_consumed",
             Self::CodeIssued => "code_issued",
             Self::CodeRedeemed => "code_redeemed",
+            Self::TokenRevoked => "token_revoked",
         }
     }
 }
@@ -358,6 +369,12 @@ impl Commits {
     /// The number of commits of one kind.
     pub fn count(&self, commit: Commit) -> u8 {
         self.0[commit as usize]
+    }
+
+    /// The names of all, in order, each as often as it was committed.
+    pub fn names(&self) -> String {
+        let times = |commit: Commit| vec![commit.name(); self.count(commit).into()];
+        Commit::ALL.map(times).concat().join(" ")
     }
 
     /// Counts one more.

@@ -95,7 +95,7 @@ fn one_code_of_a_provider_is_exchanged_once() {
 
 #[test]
 fn a_user_is_the_one_who_signed_in() {
-    let bob = User::of("github", "2");
+    let bob = user("github", "2");
     let shown = clean(&[read(Answer::Succeeded(bob.clone()))]);
     assert_wrong(&shown, "the profile of another user");
     let shown = legacy(&[redeem(Answer::Token), profile(Answer::Profile(bob))]);

@@ -23,7 +23,7 @@ pub enum Step {
         wrong: Option<Wrong>,
     },
     /// A visitor from the project's own page opens an authorization URL, which may
-    /// begin an upstream login. Continue on the confirmation page does the same.
+    /// begin an upstream login.
     Visit {
         /// The number of the login.
         login: u8,
@@ -38,6 +38,15 @@ pub enum Step {
         login: u8,
         /// The visitor.
         by: Visitor,
+    },
+    /// A browser presses Continue on the confirmation page, which does the same.
+    Continue {
+        /// The number of the login.
+        login: u8,
+        /// The visitor.
+        by: Visitor,
+        /// The number of the upstream login that may begin.
+        upstream_login: u8,
     },
     /// A browser presses Cancel on the confirmation page.
     Cancel {
@@ -161,11 +170,48 @@ impl Step {
     /// The upstream login that it may begin.
     pub fn begins(self) -> Option<u8> {
         match self {
-            Self::Visit { upstream_login, .. } | Self::Authorize { upstream_login, .. } => {
-                Some(upstream_login)
-            }
+            Self::Visit { upstream_login, .. }
+            | Self::Continue { upstream_login, .. }
+            | Self::Authorize { upstream_login, .. } => Some(upstream_login),
             _ => None,
         }
+    }
+}
+
+impl Step {
+    /// The visitor who takes it, if a visitor does.
+    pub fn by(self) -> Option<Visitor> {
+        match self {
+            Self::Visit { by, .. }
+            | Self::VisitUnvouched { by, .. }
+            | Self::Continue { by, .. }
+            | Self::Cancel { by, .. }
+            | Self::Authorize { by, .. }
+            | Self::Deliver { by, .. } => Some(by),
+            _ => None,
+        }
+    }
+
+    /// The same step, where what it may begin has a higher number.
+    #[must_use]
+    pub fn again(mut self, higher: u8) -> Self {
+        match &mut self {
+            Self::Start { login: number, .. }
+            | Self::Visit {
+                upstream_login: number,
+                ..
+            }
+            | Self::Continue {
+                upstream_login: number,
+                ..
+            }
+            | Self::Authorize {
+                upstream_login: number,
+                ..
+            } => *number += higher,
+            _ => {}
+        }
+        self
     }
 }
 
@@ -213,6 +259,7 @@ impl fmt::Display for Step {
                 but(f, wrong)
             }
             Self::Visit { login, by, .. } => write!(f, "login {login}: {by} opens its address"),
+            Self::Continue { login, by, .. } => write!(f, "login {login}: {by} presses Continue"),
             Self::VisitUnvouched { login, by, .. } => {
                 write!(f, "login {login}: {by} opens its address from elsewhere")
             }

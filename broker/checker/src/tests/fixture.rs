@@ -1,6 +1,6 @@
 //! False and true histories, made of operations.
 
-use super::super::check;
+use crate::check;
 use crate::history::{AuditRecord, Flow, History, Operation, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Visitor};
 
@@ -36,7 +36,16 @@ pub(super) fn history(flow: Flow, lines: &[Line]) -> History {
 }
 
 pub(super) fn ada() -> User {
-    User::of("github", "1")
+    user("github", "1")
+}
+
+/// The user with this id at a provider.
+pub(super) fn user(provider: &str, id: &str) -> User {
+    User {
+        provider: provider.to_owned(),
+        id: id.to_owned(),
+        subject: format!("sub_{provider}_{id}"),
+    }
 }
 
 pub(super) fn answered(step: Step, answer: Answer<User>) -> Line {

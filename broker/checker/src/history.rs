@@ -11,47 +11,47 @@ use crate::model::{Answer, Commit, Interval, Provider, Step};
 
 /// One of the two flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Flow {
+pub enum Flow {
     Clean,
     Legacy,
 }
 
 /// One login, from its first operation to its last.
 #[derive(Debug, Clone)]
-pub(crate) struct History {
+pub struct History {
     /// Its number in the run; the seed and this give the same decisions again.
-    pub(crate) index: u64,
-    pub(crate) flow: Flow,
-    pub(crate) provider: Provider,
+    pub index: u64,
+    pub flow: Flow,
+    pub provider: Provider,
     /// The login's id in the broker's log.
-    pub(crate) login_id: String,
-    pub(crate) operations: Vec<Operation>,
+    pub login_id: String,
+    pub operations: Vec<Operation>,
     /// The users who signed in, by the number of the upstream login.
-    pub(crate) users: BTreeMap<u8, User>,
+    pub users: BTreeMap<u8, User>,
     /// The outages of the database.
-    pub(crate) outages: Vec<Outage>,
+    pub outages: Vec<Outage>,
     /// The login's entries in the broker's audit log, if that was read.
-    pub(crate) audit: Option<AuditRecord>,
+    pub audit: Option<AuditRecord>,
 }
 
 /// A time in which the database may have failed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outage {
-    pub(crate) from_ns: u64,
-    pub(crate) until_ns: u64,
+pub struct Outage {
+    pub from_ns: u64,
+    pub until_ns: u64,
 }
 
 /// The entries of one login in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AuditRecord {
+pub struct AuditRecord {
     /// The number of commits, by the name of the step.
-    pub(crate) steps: BTreeMap<String, u32>,
+    pub steps: BTreeMap<String, u32>,
     /// The number of codes that were exchanged with a provider.
-    pub(crate) exchanges: u32,
+    pub exchanges: u32,
 }
 
 impl Flow {
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
             Self::Legacy => "legacy",
@@ -61,7 +61,7 @@ impl Flow {
 
 impl History {
     /// A login without any operation yet.
-    pub(crate) fn new(index: u64, flow: Flow, provider: Provider, login_id: &str) -> Self {
+    pub fn new(index: u64, flow: Flow, provider: Provider, login_id: &str) -> Self {
         Self {
             index,
             flow,
@@ -75,12 +75,12 @@ impl History {
     }
 
     /// Whether the database may have failed during `operation`.
-    pub(crate) fn is_in_outage(&self, operation: &Operation) -> bool {
+    pub fn is_in_outage(&self, operation: &Operation) -> bool {
         self.end_of_outage(operation).is_some()
     }
 
     /// The end of the outage during `operation`, if there was one.
-    pub(crate) fn end_of_outage(&self, operation: &Operation) -> Option<u64> {
+    pub fn end_of_outage(&self, operation: &Operation) -> Option<u64> {
         let overlaps = |it: &&Outage| {
             operation.invoked_ns < it.until_ns && it.from_ns < operation.completed_ns
         };
@@ -89,7 +89,7 @@ impl History {
     }
 
     /// The login's end, in a word.
-    pub(crate) fn outcome(&self) -> &'static str {
+    pub fn outcome(&self) -> &'static str {
         let mut answers = self.operations.iter().filter_map(Operation::answer);
         let end = answers.find_map(|answer| match answer {
             Answer::Succeeded(_) | Answer::Profile(_) => Some("succeeded"),
@@ -102,7 +102,7 @@ impl History {
 
 impl AuditRecord {
     /// The number of times that a step was committed.
-    pub(crate) fn count(&self, commit: Commit) -> u32 {
+    pub fn count(&self, commit: Commit) -> u32 {
         self.steps.get(commit.name()).copied().unwrap_or_default()
     }
 }
@@ -173,23 +173,23 @@ fn outcome(outcome: &Outcome) -> String {
 
 /// One call, from its invocation to its completion.
 #[derive(Debug, Clone)]
-pub(crate) struct Operation {
+pub struct Operation {
     /// The step that was asked for. Where a provider may end a sign-in in several ways,
     /// each is a step of its own.
-    pub(crate) steps: Vec<Step>,
-    pub(crate) invoked_ns: u64,
-    pub(crate) completed_ns: u64,
+    pub steps: Vec<Step>,
+    pub invoked_ns: u64,
+    pub completed_ns: u64,
     /// The broker's clock from the invocation to the completion.
-    pub(crate) clock: Interval,
+    pub clock: Interval,
     /// Whether the broker ran from the invocation to the completion: what it committed
     /// is in its log then.
-    pub(crate) is_settled: bool,
-    pub(crate) outcome: Outcome,
+    pub is_settled: bool,
+    pub outcome: Outcome,
 }
 
 /// The outcome that the client saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// No answer of the broker: the operation has happened, will happen, or never will.
     Unknown,
     /// 503: as unknown, and right only while the store or the broker was down.
@@ -201,25 +201,25 @@ pub(crate) enum Outcome {
 
 /// The user whom a profile shows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct User {
-    pub(crate) provider: String,
-    pub(crate) id: String,
-    pub(crate) subject: String,
+pub struct User {
+    pub provider: String,
+    pub id: String,
+    pub subject: String,
 }
 
 impl Operation {
     /// The step, or the first of several.
-    pub(crate) fn step(&self) -> Step {
+    pub fn step(&self) -> Step {
         self.steps[0]
     }
 
     /// Whether the client knows what became of it.
-    pub(crate) fn is_definite(&self) -> bool {
+    pub fn is_definite(&self) -> bool {
         matches!(self.outcome, Outcome::Answered(_) | Outcome::Unexpected(_))
     }
 
     /// The answer, if there was one.
-    pub(crate) fn answer(&self) -> Option<&Answer<User>> {
+    pub fn answer(&self) -> Option<&Answer<User>> {
         match &self.outcome {
             Outcome::Answered(answer) => Some(answer),
             _ => None,
@@ -227,26 +227,14 @@ impl Operation {
     }
 
     /// Whether both were under way at the same time.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+    pub fn overlaps(&self, other: &Self) -> bool {
         self.invoked_ns < other.completed_ns && other.invoked_ns < self.completed_ns
-    }
-}
-
-impl User {
-    /// The user with this id at a provider, under the subject that the broker's
-    /// documentation derives.
-    pub(crate) fn of(provider: &str, id: &str) -> Self {
-        Self {
-            provider: provider.to_owned(),
-            id: id.to_owned(),
-            subject: testkit::fresh::subject(provider, id),
-        }
     }
 }
 
 impl Outcome {
     /// A word for it in a table.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::Unknown => "not answered".to_owned(),
             Self::Unavailable => "503".to_owned(),
@@ -260,7 +248,7 @@ impl Outcome {
 }
 
 /// The name of a variant in lower case, without its fields.
-pub(crate) fn variant(value: &impl fmt::Debug) -> String {
+pub fn variant(value: &impl fmt::Debug) -> String {
     let text = format!("{value:?}");
     let end = text.find([' ', '(', '{']).unwrap_or(text.len());
     let mut words = String::new();

@@ -317,7 +317,7 @@ impl State {
 }
 
 /// The answer as far as a client distinguishes it: pages with one status are one.
-pub(super) fn as_seen(answer: Answer) -> Answer {
+pub fn as_seen(answer: Answer) -> Answer {
     match answer {
         Answer::NotThisBrowser | Answer::UpstreamLoginOver => Answer::Refused,
         other => other,

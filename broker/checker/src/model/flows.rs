@@ -1,8 +1,8 @@
 //! The steps of the two flows: the clean callback, and the legacy authorization.
 
 use super::{
-    Answer, Begun, Code, Commit, Interval, Login, LoginOutcome, Model, Now, Progress, Project,
-    Purpose, Rest, Token, UpstreamLogin, Visitor, Wrong,
+    Answer, Code, Commit, Failure, Interval, Login, LoginOutcome, Model, Now, Progress, Project,
+    Purpose, Token, UpstreamLogin, Visitor, Wrong,
 };
 
 impl Model {
@@ -43,10 +43,11 @@ impl Model {
             return answer;
         }
         let purpose = Purpose::Clean { login };
-        let found = self.login_mut(login);
         if by != Visitor::Curl {
-            found.bound_to = Some(by);
+            self.login_mut(login).bound_to = Some(by);
+            self.committed.add(Commit::Bound);
         }
+        let found = &self.logins[&login];
         let begun = UpstreamLogin::new(by, found.provider, found.ends(), purpose);
         self.begin_upstream_login(upstream_login, begun)
     }
@@ -60,14 +61,11 @@ impl Model {
         }
     }
 
-    /// Cancelling binds the login, and then ends it.
-    pub(super) fn cancel(&mut self, login: u8, by: Visitor, now: &mut Now) -> Begun {
+    /// Cancelling ends the login for a browser that could be bound to it.
+    pub(super) fn cancel(&mut self, login: u8, by: Visitor, now: &mut Now) -> Answer {
         match self.admit(login, by, now) {
-            Err(answer) => Begun::Answered(answer),
-            Ok(()) => {
-                self.login_mut(login).bound_to = Some(by);
-                Begun::Underway(Rest::Cancellation { login })
-            }
+            Err(answer) => answer,
+            Ok(()) => self.complete(login, Err(Failure::Denied), now),
         }
     }
 
@@ -168,8 +166,8 @@ impl Model {
             None if project != by => return Answer::Refused,
             None => {}
         }
-        if let Some(token) = &mut code.token {
-            token.is_ended = true;
+        if code.token.is_some() {
+            self.end_token(upstream_login, now);
             return Answer::Refused;
         }
         if !now.is_before(code.ends()) {
@@ -189,10 +187,18 @@ impl Model {
         }
     }
 
-    pub(super) fn revoke(&mut self, upstream_login: u8) -> Answer {
-        if let Some(token) = self.token_mut(upstream_login) {
-            token.is_ended = true;
-        }
+    pub(super) fn revoke(&mut self, upstream_login: u8, now: &mut Now) -> Answer {
+        self.end_token(upstream_login, now);
         Answer::Revoked
+    }
+
+    /// Ends a token, unless that has come already.
+    fn end_token(&mut self, upstream_login: u8, now: &mut Now) {
+        let token = self.token_mut(upstream_login);
+        let Some(token) = token.filter(|it| !it.is_ended && now.is_before(it.ends())) else {
+            return;
+        };
+        token.is_ended = true;
+        self.committed.add(Commit::TokenRevoked);
     }
 }

@@ -1,0 +1,60 @@
+//! Walks over a graph that take each of its transitions once, shared by all who walk.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::graph::{Graph, Transition};
+
+/// The transitions that nobody has taken yet.
+pub(crate) struct Tour {
+    left: Mutex<Left>,
+}
+
+struct Left {
+    /// By state, the one that is taken next at the end.
+    transitions: Vec<Vec<Transition>>,
+    /// No state before this one has any.
+    first: usize,
+}
+
+impl Tour {
+    /// A tour over the transitions of every `every`-th state.
+    pub(crate) fn of(graph: &Graph, every: usize) -> Self {
+        let transitions = graph.states.iter().enumerate().map(|(number, state)| {
+            let mut left = state.transitions.clone();
+            left.retain(|_| number.is_multiple_of(every));
+            // A walk goes on by one of those that lead to another state.
+            left.sort_by_key(|it| it.leads_to == number);
+            left
+        });
+        let left = Left {
+            transitions: transitions.collect(),
+            first: 0,
+        };
+        Self {
+            left: Mutex::new(left),
+        }
+    }
+
+    /// The number of transitions that are left.
+    pub(crate) fn left(&self) -> usize {
+        self.lock().transitions.iter().map(Vec::len).sum()
+    }
+
+    /// A state that has transitions left.
+    pub(crate) fn next_state(&self) -> Option<usize> {
+        let mut left = self.lock();
+        while left.transitions.get(left.first)?.is_empty() {
+            left.first += 1;
+        }
+        Some(left.first)
+    }
+
+    /// Takes one more transition of a state.
+    pub(crate) fn take(&self, state: usize) -> Option<Transition> {
+        self.lock().transitions[state].pop()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
