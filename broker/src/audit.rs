@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use contract::{ClientId, Provider, Rule};
 
+use crate::clock::whole_ms;
 use crate::model::{LoginId, UnixMs};
 use crate::relay::{Provenance, SameTraits};
 
@@ -44,7 +45,7 @@ pub struct Event {
     pub rule: Option<Rule>,
     /// The reason behind the rule, in fixed words.
     pub why: Option<&'static str>,
-    /// The duration of a call to a provider.
+    /// The duration: of a request by the broker's clock, of a call by the machine's.
     pub took: Option<Duration>,
     /// Its steps that were committed to the store, in their order.
     pub steps: Vec<Step>,
@@ -186,6 +187,8 @@ impl AuditLog {
         let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
         tracing::info!(
             target: LOG_TARGET,
+            at_ms = event.at.0,
+            took_ms = event.took.map(whole_ms),
             request_id = event.request_id,
             from = event.from.name(),
             to = event.to.name(),

@@ -167,7 +167,8 @@ fn slowed(ms: i64) -> i64 {
     ms - ms / 4
 }
 
-fn whole_ms(duration: Duration) -> i64 {
+/// The whole milliseconds of a duration.
+pub(crate) fn whole_ms(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 

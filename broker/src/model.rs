@@ -52,6 +52,8 @@ pub mod grant;
 pub mod login_session;
 pub mod upstream_login;
 
+use std::time::Duration;
+
 use contract::{Digest, SessionKey, State};
 
 /// A point in time: milliseconds since the Unix epoch.
@@ -62,6 +64,12 @@ impl UnixMs {
     /// This point, `ms` milliseconds later.
     pub fn plus_ms(self, ms: i64) -> Self {
         Self(self.0.saturating_add(ms))
+    }
+
+    /// The time since `earlier`, or zero if that is later.
+    pub fn since(self, earlier: UnixMs) -> Duration {
+        let ms = self.0.saturating_sub(earlier.0);
+        Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
 
     /// Whether a lifetime with this end is still running at `now`. The one function where

@@ -13,12 +13,14 @@ use rocket::route::Route;
 
 use crate::Broker;
 use crate::audit::{Event, Party};
+use crate::model::UnixMs;
 use crate::random;
 use crate::sign_in::Refused;
 
 /// The context of one request.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
+    began: UnixMs,
     request_id: String,
     event: OnceLock<Event>,
     refused: OnceLock<Refused>,
@@ -63,10 +65,16 @@ impl RequestContext {
     /// The context of `request`, made when it is first needed.
     pub(crate) fn of<'r>(request: &'r Request<'_>) -> &'r RequestContext {
         request.local_cache(|| RequestContext {
+            began: broker(request).core.now(),
             request_id: request_id(),
             event: OnceLock::new(),
             refused: OnceLock::new(),
         })
+    }
+
+    /// The time at which the broker began to serve it.
+    pub(crate) fn began(&self) -> UnixMs {
+        self.began
     }
 
     /// The `X-Request-Id` of the answer; always the broker's, never the caller's.

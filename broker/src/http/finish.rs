@@ -77,8 +77,10 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
     let from = caller(request);
     let filled = context.filled_event().cloned();
     let filled = filled.unwrap_or_else(|| Event::between(from, Party::Broker));
+    let at = broker.core.now();
     Event {
-        at: broker.core.now(),
+        at,
+        took: Some(at.since(context.began())),
         request_id: context.request_id().to_owned(),
         from,
         operation: operation(request),
