@@ -1,9 +1,10 @@
-//! The command line: `serve`, `check`, `health`; the credentials of `new-project` and
+//! The command line: `serve`, `check`, `health`, `verify-log`; the credentials of `new-project` and
 //! `new-secret`; and the one line of an error.
 
 mod check;
 pub mod health;
 mod serve;
+mod verify_log;
 
 use std::error::Error;
 use std::io::Write;
@@ -17,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::config::Config;
 use crate::projects::{Project, ProjectName};
 use crate::random::bytes32;
+use verify_log::VerifyLog;
 
 /// The Federated Sign-In broker.
 #[derive(Debug, Parser)]
@@ -53,6 +55,8 @@ enum Command {
         #[arg(long, default_value = "broker.toml")]
         config: PathBuf,
     },
+    /// Judge the JSON logs of brokers: was everything that is used once used once?
+    VerifyLog(VerifyLog),
     /// Make a project's credentials: the TOML to add on standard output, the
     /// secret, which is shown only once, on standard error
     NewProject {
@@ -92,7 +96,7 @@ impl Cli {
     /// Runs the command; an error is one line on standard error.
     pub async fn run(self) -> ExitCode {
         match self.command.run().await {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(code) => code,
             Err(error) => {
                 print_error(&*error);
                 ExitCode::FAILURE
@@ -102,10 +106,11 @@ impl Cli {
 }
 
 impl Command {
-    async fn run(self) -> Result<(), Box<dyn Error>> {
+    async fn run(self) -> Result<ExitCode, Box<dyn Error>> {
         handle_file_size_signal()?;
         match self {
-            Command::Serve { config } => serve::serve(Config::load(&config)?).await,
+            Command::VerifyLog(logs) => return Ok(logs.run()),
+            Command::Serve { config } => serve::serve(Config::load(&config)?).await?,
             Command::Check { config, online } => {
                 let config = Config::load(&config)?;
                 let upstream = config.upstream.clone();
@@ -113,17 +118,17 @@ impl Command {
                 if online {
                     check::check_connectivity(&upstream).await?;
                 }
-                Ok(())
             }
-            Command::Health { config } => health::health(&Config::load(&config)?).await,
+            Command::Health { config } => health::health(&Config::load(&config)?).await?,
             Command::NewProject {
                 name,
                 redirect_uris,
-            } => new_project(&name.parse()?, &redirect_uris),
+            } => new_project(&name.parse()?, &redirect_uris)?,
             Command::NewSecret { client_id, config } => {
-                new_secret(&client_id, &Config::load_projects(&config)?)
+                new_secret(&client_id, &Config::load_projects(&config)?)?;
             }
         }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

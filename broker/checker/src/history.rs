@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::{Answer, Commit, Interval, Provider, Step};
+use crate::model::{Answer, Commit, Commits, Interval, Provider, Step};
 
 /// One of the two flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,6 +185,17 @@ pub struct Operation {
     /// is in its log then.
     pub is_settled: bool,
     pub outcome: Outcome,
+    /// Its line in a broker's log, if the history was read from one.
+    pub line: Option<LogLine>,
+}
+
+/// The line of an operation in a broker's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// The text by which a violation names it.
+    pub name: String,
+    /// All of the operation's commits, whatever its answer is.
+    pub commits: Commits,
 }
 
 /// The outcome that the client saw.

@@ -14,18 +14,22 @@
 //! | answered while the database was down | the step; of one that commits twice perhaps the first half alone, or the second only before the outage ends: a dead database costs the outcomes that were on their way to it, or shows them later, and no more |
 
 pub mod history;
+pub mod log;
 pub mod model;
 mod search;
 #[cfg(test)]
 mod tests;
 
-use history::{History, Operation, Outcome, User};
+use history::{History, LogLine, Operation, Outcome, User, variant};
 use model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Visitor, Wrong};
 pub use search::as_seen;
 use search::{State, Unexplained};
 
 /// The flaw of a history, in a sentence.
 pub type Violation = String;
+
+/// The violation of a history that has no explanation among all orders that were tried.
+pub const TOO_MANY_ORDERS: &str = "the checker gave up: too many orders";
 
 /// Looks for an explanation of `history`.
 ///
@@ -36,7 +40,10 @@ pub fn check(history: &History) -> Result<(), Violation> {
     for operation in &history.operations {
         match &operation.outcome {
             Outcome::Unexpected(what) => {
-                return Err(format!("no answer to {:?}: {what}", operation.step()));
+                return Err(match &operation.line {
+                    Some(line) => format!("{what}: {}", line.name),
+                    None => format!("no answer to {:?}: {what}", operation.step()),
+                });
             }
             Outcome::Unavailable if operation.is_settled && !history.is_in_outage(operation) => {
                 return Err(format!(
@@ -53,7 +60,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
 /// The violation for which no order explains `history`.
 fn diagnosis(history: &History, unexplained: &Unexplained) -> Violation {
     match unexplained {
-        Unexplained::TooManyOrders => "the checker gave up: too many orders".to_owned(),
+        Unexplained::TooManyOrders => TOO_MANY_ORDERS.to_owned(),
         Unexplained::At(state) => at(history, state),
     }
 }
@@ -71,6 +78,9 @@ fn at(history: &History, state: &State) -> Violation {
     let Some(seen) = operation.answer() else {
         return "nothing explains the history".to_owned();
     };
+    if let Some(line) = &operation.line {
+        return of_line(history, state, index, line);
+    }
     let possible = state.outcomes(history, index).into_iter();
     let mut expected: Vec<_> = possible.filter_map(|it| it.answer).collect();
     expected.dedup();
@@ -84,6 +94,44 @@ fn at(history: &History, state: &State) -> Violation {
         "{name}: {:?} was answered {seen:?}, where the model has {expected}",
         operation.step()
     )
+}
+
+/// The violation of an operation that was read from a log, in which only the commits show
+/// whether a callback counted.
+fn of_line(history: &History, state: &State, index: usize, line: &LogLine) -> Violation {
+    let operation = &history.operations[index];
+    let possible = state.outcomes(history, index);
+    let expected: Vec<_> = possible.iter().filter_map(|it| it.answer.clone()).collect();
+    let has = |commit| line.commits.count(commit) > 0;
+    let is_due = |commit| {
+        let mut after = possible.iter().map(|it| it.next.model.committed);
+        after.any(|it| it.since(state.model.committed).count(commit) > 0)
+    };
+    let (consumed, completed) = (Commit::UpstreamLoginConsumed, Commit::Completed);
+    let sentence = match (
+        operation.step(),
+        operation.answer(),
+        state.is_underway(index),
+    ) {
+        (Step::Deliver { upstream_login, by }, Some(seen), false) if has(consumed) => {
+            let is_to_be_refused = !is_due(consumed);
+            of_delivery(&state.model, (upstream_login, by), seen, is_to_be_refused)
+        }
+        (Step::Deliver { .. }, _, false) if is_due(consumed) => {
+            "an upstream login was lost".to_owned()
+        }
+        (_, _, true) if has(completed) && !is_due(completed) => {
+            "a login was completed twice, or after its end".to_owned()
+        }
+        (_, _, true) if !has(completed) && is_due(completed) => {
+            "a login was not completed".to_owned()
+        }
+        (_, Some(seen), _) if expected.iter().all(|it| variant(it) != variant(seen)) => {
+            name(&state.model, operation, seen, &expected)
+        }
+        _ => "the steps do not fit the answer".to_owned(),
+    };
+    format!("{sentence}: {}", line.name)
 }
 
 /// The difference between the audit log and the answers.
@@ -121,6 +169,9 @@ fn name(model: &Model, operation: &Operation, seen: &Answer<User>, expected: &[A
             if expected.contains(&Answer::AnotherBrowser) =>
         {
             "another browser was let into the login"
+        }
+        (_, Answer::ToProvider) if expected.contains(&Answer::ToCallback) => {
+            "a browser was let into a login that is over"
         }
         (_, Answer::AnotherBrowser) => "a browser was kept out of its login",
         (Step::Deliver { upstream_login, by }, seen) => {

@@ -221,6 +221,18 @@ impl Model {
     }
 }
 
+impl Rest {
+    /// The commits of the first half.
+    pub fn commits(self) -> Commits {
+        let mut commits = Commits::default();
+        commits.add(match self {
+            Self::Delivery { .. } => Commit::UpstreamLoginConsumed,
+            Self::Cancellation { .. } => Commit::Bound,
+        });
+        commits
+    }
+}
+
 impl<User> Answer<User> {
     /// The same answer with the users named in another way.
     pub fn map<Other>(self, user: impl FnOnce(User) -> Other) -> Answer<Other> {

@@ -117,7 +117,8 @@ impl Search<'_> {
             let is_right = outcome
                 .answer
                 .as_ref()
-                .is_none_or(|it| self.fits(operation, it));
+                .is_none_or(|it| self.fits(operation, it))
+                && state.is_logged_so(operation, index, &outcome.next);
             let is_new = outcome.next.model != state.model || operation.is_definite();
             if is_right && is_new && !successors.contains(&outcome.next) {
                 successors.push(outcome.next);
@@ -157,7 +158,7 @@ impl Search<'_> {
 pub(super) struct Possible {
     /// The answer, after the last half.
     pub(super) answer: Option<Answer>,
-    next: State,
+    pub(super) next: State,
 }
 
 impl State {
@@ -209,6 +210,11 @@ impl State {
         history.operations[index].is_definite() && !is_explained
     }
 
+    /// Whether the first half of an operation has happened, and not the second.
+    pub(super) fn is_underway(&self, index: usize) -> bool {
+        matches!(self.progress[index], Progress::Underway(_))
+    }
+
     /// The outcomes that the model allows for the next half of an operation.
     pub(super) fn outcomes(&self, history: &History, index: usize) -> Vec<Possible> {
         let operation = &history.operations[index];
@@ -216,7 +222,9 @@ impl State {
             Progress::Done => Vec::new(),
             Progress::Waiting => {
                 let begin = |step: &Step| self.begun(operation, index, *step);
-                operation.steps.iter().flat_map(begin).collect()
+                let possible = operation.steps.iter();
+                let possible = possible.filter(|it| self.model.has_subject_of(**it));
+                possible.flat_map(begin).collect()
             }
             Progress::Underway(rest) => {
                 let mut possible = self.finished(operation, index, rest);
@@ -273,6 +281,21 @@ impl State {
             if !now.advance() {
                 return possible;
             }
+        }
+    }
+
+    /// Whether the commits up to `next` are those of the operation's line. What shows only after
+    /// an outage is in no line.
+    fn is_logged_so(&self, operation: &Operation, index: usize, next: &Self) -> bool {
+        let Some(line) = &operation.line else {
+            return true;
+        };
+        let committed = next.model.committed.since(self.model.committed);
+        match (self.progress[index], next.progress[index]) {
+            (Progress::Waiting, Progress::Underway(_)) => line.commits.include(committed),
+            (Progress::Waiting, _) => line.commits == committed,
+            (Progress::Underway(rest), _) => line.commits == rest.commits().plus(committed),
+            (Progress::Unnoticed(_) | Progress::Done, _) => true,
         }
     }
 

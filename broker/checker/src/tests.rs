@@ -19,7 +19,7 @@ fn a_login_that_went_well_is_explained_in_both_flows() {
         profile(Answer::Unrecognised),
         redeem(Answer::Refused),
     ];
-    assert_right(&logged(legacy(&ends), REDEEMED));
+    assert_right(&logged(legacy(&ends), REVOKED));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn what_was_not_answered_is_as_the_audit_log_has_it() {
     assert_right(&logged(clean(&lost), CONSUMED));
     assert_wrong(&logged(clean(&lost), COMPLETED), "result_consumed 0 times");
     let lost = [unknown(REDEEM), redeem(Answer::Refused)];
-    assert_right(&logged(legacy(&lost), REDEEMED));
+    assert_right(&logged(legacy(&lost), REVOKED));
     assert_wrong(&logged(legacy(&lost), ISSUED), "code_redeemed 0 times");
     let granted = [unknown(READ), read(Answer::Succeeded(ada()))];
     assert_right(&logged(clean(&granted), CONSUMED));
@@ -293,7 +293,7 @@ fn a_broker_that_dies_may_not_have_logged_what_it_did() {
     let mut died = logged(clean(&[unknown(READ), read(Answer::Refused)]), COMPLETED);
     died.operations[4].is_settled = false;
     assert_right(&died);
-    let mut halfway = logged(clean(&[read(Answer::Pending)]), &COMPLETED[..2]);
+    let mut halfway = logged(clean(&[read(Answer::Pending)]), &COMPLETED[..3]);
     halfway.operations[3].is_settled = false;
     halfway.operations[3].outcome = Outcome::Unknown;
     assert_right(&halfway);

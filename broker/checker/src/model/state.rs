@@ -167,6 +167,21 @@ impl Model {
         }
     }
 
+    /// Whether there is what `step` is about: an upstream login that can be signed in or was
+    /// begun, a code, a token. Where an operation may be any of several steps, only such a one is.
+    pub fn has_subject_of(&self, step: Step) -> bool {
+        match step {
+            Step::Deliver { upstream_login, .. } => {
+                self.upstream_logins.contains_key(&upstream_login)
+            }
+            Step::SignIn { .. }
+            | Step::Redeem { .. }
+            | Step::Profile { .. }
+            | Step::Revoke { .. } => self.allows(step),
+            _ => true,
+        }
+    }
+
     /// The latest login that was started with a key.
     pub fn under_key(&self, key: u8) -> Option<(u8, &Login)> {
         let mut latest_first = self.logins.iter().rev();
@@ -375,6 +390,12 @@ impl Commits {
     pub fn names(&self) -> String {
         let times = |commit: Commit| vec![commit.name(); self.count(commit).into()];
         Commit::ALL.map(times).concat().join(" ")
+    }
+
+    /// Whether every commit of `other` is among these.
+    pub fn include(self, other: Self) -> bool {
+        let mut pairs = self.0.iter().zip(other.0);
+        pairs.all(|(ours, theirs)| *ours >= theirs)
     }
 
     /// Counts one more.

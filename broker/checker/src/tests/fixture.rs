@@ -30,6 +30,7 @@ pub(super) fn history(flow: Flow, lines: &[Line]) -> History {
             },
             is_settled: true,
             outcome: outcome.clone(),
+            line: None,
         });
     }
     history
@@ -169,11 +170,13 @@ pub(super) fn logged(mut history: History, commits: &[Commit]) -> History {
 
 pub(super) const COMPLETED: &[Commit] = &[
     Commit::Opened,
+    Commit::Bound,
     Commit::UpstreamLoginConsumed,
     Commit::Completed,
 ];
 pub(super) const CONSUMED: &[Commit] = &[
     Commit::Opened,
+    Commit::Bound,
     Commit::UpstreamLoginConsumed,
     Commit::Completed,
     Commit::ResultConsumed,
@@ -183,6 +186,12 @@ pub(super) const REDEEMED: &[Commit] = &[
     Commit::UpstreamLoginConsumed,
     Commit::CodeIssued,
     Commit::CodeRedeemed,
+];
+pub(super) const REVOKED: &[Commit] = &[
+    Commit::UpstreamLoginConsumed,
+    Commit::CodeIssued,
+    Commit::CodeRedeemed,
+    Commit::TokenRevoked,
 ];
 
 #[track_caller]

@@ -1,0 +1,249 @@
+//! Judges the JSON logs of brokers: does the [model](crate::model) explain every line?
+//!
+//! The lines of the audit log are grouped by login, and each login is judged as one
+//! [history](crate::history) when nothing can happen to it any more. So the memory is that of
+//! the logins under way. Where a login has no explanation, and lines of it may be missing, it
+//! is undecided if operations without a line would explain it, and broken otherwise.
+
+mod login;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::{self, BufRead};
+
+use serde::Serialize;
+
+use crate::model::Commit;
+use login::{MAX_LINES, Verdict};
+use source::{Entry, Gap, Source};
+
+/// Longer than a login can change after its last line: an authorization of 600 s, a code of
+/// 60 s, and a token of 900 s that is explained for 600 s more.
+const LIFE_MS: i64 = 2_200_000;
+
+/// Longer than a request takes.
+const IN_FLIGHT_MS: i64 = 30_000;
+
+/// The time in the log between two searches for logins that are over.
+const SWEEP_MS: i64 = 10_000;
+
+/// The number of logins of each kind that a report names.
+const MAX_NAMED: usize = 100;
+
+/// The findings in some logs.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// The lines that were read.
+    pub lines: u64,
+    /// Those of the audit log.
+    pub audit_lines: u64,
+    /// Those that are no JSON, or of the audit log without a time.
+    pub unreadable_lines: u64,
+    /// The logins that the lines are about.
+    pub logins: u64,
+    /// The values of explained logins, each used once, by kind.
+    pub used_once: BTreeMap<&'static str, u64>,
+    /// The number of logins of which the log does not decide, by the reason.
+    pub undecided: BTreeMap<String, u64>,
+    /// The number of logins that break a rule.
+    pub broken: u64,
+    /// The first logins that are undecided or broken.
+    pub findings: Vec<Finding>,
+}
+
+/// A login that is undecided or broken.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    /// Its id in the log.
+    pub login: String,
+    /// Whether a rule is broken.
+    pub is_broken: bool,
+    /// The reason, in a sentence.
+    pub sentence: String,
+    /// Its lines: numbers, with the file's name if there are several.
+    pub lines: Vec<String>,
+}
+
+/// Judges logs, each with its name and in the order of time, by clocks that differ by no more
+/// than `skew_ms`.
+///
+/// # Errors
+///
+/// If a log cannot be read, has no audit log, or goes back in time.
+pub fn verify<R: BufRead>(logs: Vec<(String, R)>, skew_ms: i64) -> io::Result<Report> {
+    let mut verifier = Verifier {
+        skew_ms,
+        ..Verifier::default()
+    };
+    let is_one = logs.len() == 1;
+    let mut sources = Vec::new();
+    for (name, reader) in logs {
+        let name = if is_one {
+            String::new()
+        } else {
+            format!("{name}:")
+        };
+        let mut source = Source::new(name, reader);
+        source.advance(&mut verifier.report)?;
+        sources.push(source);
+    }
+    // The earliest of the next lines.
+    let at_ms = |it: &Source<R>| it.next.as_ref().map_or(i64::MAX, |it| it.at_ms);
+    while let Some(source) = sources.iter_mut().min_by_key(|it| at_ms(it))
+        && let Some((entry, gap)) = source.take()
+    {
+        verifier.gaps.extend(gap);
+        verifier.take(entry)?;
+        verifier.gaps.extend(source.advance(&mut verifier.report)?);
+    }
+    verifier.finish()
+}
+
+/// The logins under way.
+#[derive(Default)]
+struct Verifier {
+    skew_ms: i64,
+    live: HashMap<String, Vec<Entry>>,
+    gaps: Vec<Gap>,
+    /// The time of the latest line, and of the latest sweep.
+    now_ms: i64,
+    swept_ms: i64,
+    report: Report,
+}
+
+impl Verifier {
+    fn take(&mut self, entry: Entry) -> io::Result<()> {
+        self.now_ms = self.now_ms.max(entry.at_ms);
+        if entry.at_ms < self.now_ms - LIFE_MS {
+            return Err(io::Error::other(format!(
+                "line {} is half an hour older than one before it: give the log of each broker \
+                 as a file of its own",
+                entry.line
+            )));
+        }
+        if self.now_ms - self.swept_ms >= SWEEP_MS {
+            self.sweep(self.now_ms - LIFE_MS);
+        }
+        match entry.login.is_empty() {
+            // It may be of any login.
+            true => self.gaps.extend(entry.gap()),
+            false => self.keep(entry),
+        }
+        Ok(())
+    }
+
+    /// Adds a line to its login. Of refusals and reads that repeat themselves the first and the
+    /// last say what the others say.
+    fn keep(&mut self, entry: Entry) {
+        let lines = self.live.entry(entry.login.clone()).or_default();
+        if let [.., last_but_one, last] = &lines[..]
+            && entry.repeats(last)
+            && entry.repeats(last_but_one)
+        {
+            lines.pop();
+        }
+        if lines.len() <= MAX_LINES {
+            lines.push(entry);
+        }
+    }
+
+    /// Judges the logins whose last line is older than this.
+    fn sweep(&mut self, before_ms: i64) {
+        self.swept_ms = self.now_ms;
+        let is_over = |lines: &[Entry]| lines.last().is_some_and(|it| it.at_ms < before_ms);
+        let over = self.live.extract_if(|_, lines| is_over(lines));
+        let mut over: Vec<_> = over.collect();
+        over.sort_by_key(|(_, lines)| lines[0].at_ms);
+        for (login, mut lines) in over {
+            lines.sort_by_key(|it| it.at_ms);
+            let verdict = login::judge(&lines, &self.gaps, self.skew_ms);
+            self.report.add(login, &lines, verdict);
+        }
+        self.gaps.retain(|it| it.until_ms >= before_ms - LIFE_MS);
+    }
+
+    fn finish(mut self) -> io::Result<Report> {
+        self.sweep(i64::MAX);
+        match self.report.audit_lines {
+            0 => Err(io::Error::other(
+                "it has no line of an audit log in JSON, with at_ms",
+            )),
+            _ => Ok(self.report),
+        }
+    }
+}
+
+impl Report {
+    fn add(&mut self, login: String, lines: &[Entry], verdict: Verdict) {
+        self.logins += 1;
+        let (is_broken, sentence) = match verdict {
+            Verdict::Proven => return self.count(lines),
+            Verdict::Undecided(why) => (false, why.to_owned()),
+            Verdict::Broken(violation) => (true, violation),
+        };
+        match is_broken {
+            true => self.broken += 1,
+            false => *self.undecided.entry(sentence.clone()).or_default() += 1,
+        }
+        let alike = self.findings.iter().filter(|it| it.is_broken == is_broken);
+        if alike.count() < MAX_NAMED {
+            self.findings.push(Finding {
+                login,
+                is_broken,
+                sentence,
+                lines: lines.iter().map(|it| it.line.clone()).collect(),
+            });
+        }
+    }
+
+    fn count(&mut self, lines: &[Entry]) {
+        for (commit, kind) in KINDS {
+            let uses = lines.iter().filter(|it| it.has(commit)).count() as u64;
+            // The owner binds a login at each visit.
+            let uses = if commit == Commit::Bound {
+                uses.min(1)
+            } else {
+                uses
+            };
+            *self.used_once.entry(kind).or_default() += uses;
+        }
+    }
+}
+
+/// The values that are used once, each with the step that uses it.
+const KINDS: [(Commit, &str); 6] = [
+    (Commit::Opened, "session keys"),
+    (Commit::Bound, "browser bindings"),
+    (Commit::UpstreamLoginConsumed, "upstream logins"),
+    (Commit::ResultConsumed, "results"),
+    (Commit::CodeRedeemed, "codes"),
+    (Commit::TokenRevoked, "tokens ended"),
+];
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (logins, lines) = (self.logins, self.lines);
+        writeln!(
+            f,
+            "{logins:>9} logins, in {} of {lines} lines",
+            self.audit_lines
+        )?;
+        writeln!(f, "{:>9} lines that cannot be read", self.unreadable_lines)?;
+        for (kind, uses) in &self.used_once {
+            writeln!(f, "{uses:>9} {kind}, each used once")?;
+        }
+        for (why, logins) in &self.undecided {
+            writeln!(f, "{logins:>9} logins undecided: {why}")?;
+        }
+        writeln!(f, "{:>9} logins break a rule", self.broken)?;
+        for it in &self.findings {
+            let verdict = if it.is_broken { "BROKEN" } else { "undecided" };
+            writeln!(f, "\nlogin {}, {verdict}: {}", it.login, it.sentence)?;
+            writeln!(f, "  lines {}", it.lines.join(" "))?;
+        }
+        Ok(())
+    }
+}

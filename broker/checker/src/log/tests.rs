@@ -1,0 +1,173 @@
+//! An orderly log is explained, also that of two brokers; each planted break is found, and
+//! named with its lines; and what a log cannot know is no break.
+
+use serde_json::json;
+
+use super::*;
+
+/// The lines of a login: second, operation, status, and the steps or the rule.
+const CLEAN: [&str; 10] = [
+    "0 start 200 opened",
+    "1 visit 303 bound",
+    "2 visit 410 handle.one_browser",
+    "3 result 200",
+    "10 exchange 200",
+    "10 callback 303 upstream_login_consumed,completed",
+    "12 callback 303 upstream_login.once",
+    "14 result 200 result_consumed",
+    "16 result 400 result.once",
+    "18 start 400 session_key.fresh",
+];
+const LEGACY: [&str; 9] = [
+    "0 authorize 303",
+    "10 exchange 200",
+    "10 callback 303 upstream_login_consumed,code_issued",
+    "12 callback 400 upstream_login.once",
+    "14 token 200 code_redeemed",
+    "16 profile 200",
+    "18 revoke 200 token_revoked",
+    "20 profile 401 bearer.ended",
+    "22 token 400 code.once",
+];
+
+/// The lines of an orderly login before a planted one, that line, and what is wrong with it.
+const BREAKS: &str = "\
+    clean 10 | 20 result 200 result_consumed | a result was returned twice
+    clean 10 | 20 start 200 opened | a session key was accepted twice
+    clean 10 | 20 exchange 200 | 2 exchanges with the provider
+    clean 7 | 14 callback 303 upstream_login_consumed | an upstream login was accepted twice
+    clean 7 | 14 visit 303 bound | a browser was let into a login that is over
+    clean 7 | 14 result 200 | a login was lost: it is pending, and its browser is back
+    clean 7 | 601 result 200 result_consumed | a result was returned after its end
+    clean 4 | 601 callback 303 upstream_login_consumed | was accepted after its end
+    clean 4 | 5 result 200 result_consumed | a result without a sign-in
+    clean 4 | 5 result 415 result_consumed | steps that its answer excludes
+    clean 5 | 10 callback 303 completed,upstream_login_consumed | steps in the wrong order
+    clean 1 | 2 visit 410 handle.one_browser | a browser was kept out of its login
+    legacy 5 | 16 token 200 code_redeemed | a code was redeemed twice
+    legacy 4 | 71 token 200 code_redeemed | a code was redeemed after its end
+    legacy 4 | 14 token 400 code.once | a code was lost
+    legacy 8 | 22 profile 200 | a token outlived its end
+    legacy 6 | 915 profile 200 | a token outlived its end";
+
+/// The line of a request that took 100 ms.
+fn line(login: &str, row: &str) -> String {
+    let words: Vec<_> = row.split(' ').chain([""]).collect();
+    let (what, is_rule) = (words[3], words[3].contains('.'));
+    let operation = match words[1] {
+        "start" => "POST /v1/login/session",
+        "visit" => "GET /login/{handle}",
+        "exchange" => "POST token",
+        "callback" => "GET /callback/{provider}",
+        "result" => "POST /v1/login/result",
+        "token" => "POST /v1/token",
+        "profile" => "GET /v1/profile",
+        "revoke" => "POST /v1/revoke",
+        _ => "GET /authorize",
+    };
+    let second: i64 = words[0].parse().unwrap();
+    let mut fields = json!({
+        "at_ms": 1_800_000_000_000 + second * 1_000, "took_ms": 100, "request_id": "one",
+        "operation": operation, "status": words[2].parse::<u16>().unwrap(), "login": login,
+    });
+    let said = if is_rule { "rule" } else { "steps" };
+    fields[said] = what.replace(',', " ").into();
+    json!({ "target": "audit", "fields": fields }).to_string()
+}
+
+/// A log with a line long before these and a line long after, of no login.
+fn log(rows: &[&str]) -> String {
+    let lines = rows.iter().map(|row| line("login", row));
+    let [before, after] = ["-5000 profile 401", "9000 profile 401"].map(|row| line("", row));
+    let lines: Vec<_> = [before].into_iter().chain(lines).chain([after]).collect();
+    lines.join("\n")
+}
+
+fn verified(logs: &[String]) -> Report {
+    let named = logs.iter().map(|log| ("a log".to_owned(), log.as_bytes()));
+    verify(named.collect(), 0).unwrap()
+}
+
+#[test]
+fn an_orderly_log_is_proven_also_that_of_two_brokers() {
+    for (rows, kind) in [(&CLEAN[..], "results"), (&LEGACY[..], "codes")] {
+        let of_broker = |it| rows.iter().skip(it).step_by(2).copied().collect::<Vec<_>>();
+        for logs in [
+            vec![log(rows)],
+            vec![log(&of_broker(0)), log(&of_broker(1))],
+        ] {
+            let report = verified(&logs);
+            assert_eq!((report.broken, report.findings.len()), (0, 0), "{report}");
+            assert_eq!(report.used_once[kind], 1, "{report}");
+        }
+    }
+}
+
+#[test]
+fn each_planted_break_is_found_with_its_line() {
+    for row in BREAKS.lines() {
+        let [before, planted, sentence] = row.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
+        let (flow, before) = before.trim().split_once(' ').unwrap();
+        let before: usize = before.parse().unwrap();
+        let rows = if flow == "clean" {
+            &CLEAN[..before]
+        } else {
+            &LEGACY[..before]
+        };
+        let report = verified(&[log(&[rows, &[planted]].concat())]);
+        assert_eq!(report.broken, 1, "{planted}\n{report}");
+        let finding = &report.findings[0];
+        assert!(finding.sentence.contains(sentence), "{sentence}\n{report}");
+        let line = (before + 2).to_string();
+        assert_eq!(finding.lines.last(), Some(&line), "{report}");
+        let is_named = finding.sentence.contains(&format!("line {line}: "));
+        assert!(is_named || planted.contains("exchange"), "{report}");
+    }
+}
+
+#[test]
+fn what_a_missing_line_may_explain_is_undecided_and_what_none_explains_is_broken() {
+    let callback = line("login", CLEAN[5]);
+    let serving = r#"{"target":"broker::cli::serve","fields":{"message":"Serving"}}"#;
+    let cut = log(&CLEAN[5..]).split_once('\n').unwrap().1.to_owned();
+    let killed = log(&CLEAN).replace(&callback, serving);
+    let torn = log(&CLEAN).replace(&callback, "{\"target\":");
+    for (log, why) in [
+        (cut, "its beginning may be missing"),
+        (killed, "a broker started meanwhile"),
+        (torn, "a line cannot be read"),
+    ] {
+        let report = verified(&[log]);
+        assert_eq!(
+            (report.broken, report.undecided.get(why)),
+            (0, Some(&1)),
+            "{report}"
+        );
+    }
+    let twice = [&CLEAN[..], &["20 result 200 result_consumed"]].concat();
+    let twice = verified(&[log(&twice).replace(&callback, serving)]);
+    assert_eq!(twice.broken, 1, "{twice}");
+    // Without the restart no line is missing.
+    let lost = verified(&[log(&CLEAN).replace(&callback, &line("", "11 profile 401"))]);
+    assert_eq!(lost.broken, 1, "{lost}");
+}
+
+#[test]
+fn only_the_logins_under_way_are_kept() {
+    let mut verifier = Verifier::default();
+    for second in 0..3_000 {
+        for row in [
+            format!("{second} start 200 opened"),
+            format!("{second} result 200"),
+        ] {
+            let line = line(&second.to_string(), &row);
+            let mut source = Source::new(String::new(), line.as_bytes());
+            source.advance(&mut verifier.report).unwrap();
+            verifier.take(source.next.unwrap()).unwrap();
+        }
+        assert!(verifier.live.len() < 2_300);
+    }
+    assert_eq!(verifier.finish().unwrap().used_once["session keys"], 3_000);
+}
