@@ -134,6 +134,7 @@ impl Recorder {
             },
             is_settled: true,
             outcome: Outcome::Unknown,
+            line: None,
         };
         (operation, result)
     }

@@ -17,6 +17,7 @@ mod user;
 
 use std::io::Write as _;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -58,6 +59,9 @@ pub(crate) struct Plan {
     /// Seed of the random decisions: the users' steps and the faults [default: any]
     #[arg(long)]
     seed: Option<u64>,
+    /// A folder in which to keep the log of each broker, for `broker verify-log`
+    #[arg(long, value_name = "FOLDER")]
+    log: Option<PathBuf>,
     /// Print the end's figures as JSON
     #[arg(long)]
     json: bool,
@@ -132,8 +136,8 @@ impl Soak {
         let brokers = plan.engine.brokers(plan.brokers);
         let cluster = Cluster::start(plan.engine, brokers, Logging::On).await?;
         let proxies = nemesis::Proxies::start(&cluster)?;
-        let context = Arc::new(Context::new(&cluster, proxies.urls())?);
-        let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0));
+        let context = Arc::new(Context::new(&cluster, proxies.urls(), plan.log.clone())?);
+        let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0))?;
         progress(&format!(
             "{} users, {} on {}",
             plan.users,

@@ -184,6 +184,8 @@ pub async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
     let up = AdHoc::on_liftoff("address", |rocket| {
         Box::pin(async move {
             let config = rocket.config();
+            // As `broker serve` logs it.
+            tracing::info!("Serving");
             write_line(&format!("http://{}:{}", config.address, config.port));
         })
     });

@@ -1,6 +1,8 @@
 //! The state that users, nemesis and observer share: the brokers, the time, the log,
 //! the counts.
 
+use std::fs::{self, File};
+use std::io::{self, PipeReader, Read, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,6 +13,7 @@ use agent::random::Random;
 use agent::time::within;
 use reqwest::Method;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use super::statistics::{Exchanges, Statistics};
 use crate::RunError;
@@ -29,6 +32,20 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 /// The number of violations that are printed in full.
 const MAX_PRINTED: usize = 10;
 
+/// A log of which every byte that is read is kept.
+struct Kept {
+    log: PipeReader,
+    kept: File,
+}
+
+impl Read for Kept {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.log.read(buffer)?;
+        self.kept.write_all(&buffer[..length])?;
+        Ok(length)
+    }
+}
+
 /// The state that all parts of a soak share.
 pub(super) struct Context {
     pub(super) recorder: Recorder,
@@ -37,6 +54,8 @@ pub(super) struct Context {
     /// The brokers themselves: address and process.
     brokers: Mutex<Vec<(SocketAddr, u32)>>,
     pub(super) audit_log: AuditLog,
+    /// The folder in which logs are kept.
+    log: Option<PathBuf>,
     statistics: Mutex<Statistics>,
     exchanges: Mutex<Exchanges>,
     /// Operations that a restart overlapped: what they did need not be in the log.
@@ -50,12 +69,17 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(cluster: &Cluster, urls: Vec<String>) -> Result<Self, RunError> {
+    pub(super) fn new(
+        cluster: &Cluster,
+        urls: Vec<String>,
+        log: Option<PathBuf>,
+    ) -> Result<Self, RunError> {
         Ok(Self {
             recorder: Recorder::new(cluster.clock.clone())?,
             endpoints: urls.into_iter().map(Endpoint::at).collect(),
             brokers: Mutex::new(cluster.addresses()?),
             audit_log: AuditLog::new(),
+            log,
             statistics: Mutex::default(),
             exchanges: Mutex::default(),
             unsettled: AtomicU64::new(0),
@@ -64,6 +88,17 @@ impl Context {
             begun: watch::Sender::new(0),
             is_over: AtomicBool::new(false),
         })
+    }
+
+    /// Reads the log of a broker to its end, and keeps it if that was asked for.
+    pub(super) fn follow(&self, broker: usize, log: PipeReader) -> Result<JoinHandle<()>, RunError> {
+        let Some(folder) = &self.log else {
+            return Ok(self.audit_log.follow(log));
+        };
+        fs::create_dir_all(folder)?;
+        let path = folder.join(format!("broker-{broker}.log"));
+        let kept = File::options().create(true).append(true).open(path)?;
+        Ok(self.audit_log.follow(Kept { log, kept }))
     }
 
     /// Any broker.

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::context::Context;
 use crate::RunError;
 use crate::cluster::Cluster;
+use crate::cluster::replica::Replica;
 use crate::resources::Resources;
 
 /// The average number of logins between two faults of each kind.
@@ -73,18 +74,19 @@ impl Nemesis {
         mut cluster: Cluster,
         proxies: Proxies,
         random: Random,
-    ) -> Self {
+    ) -> Result<Self, RunError> {
         let brokers = cluster.brokers.iter_mut();
-        let readers = brokers.map(|broker| context.audit_log.follow(broker.take_log()));
-        let readers = readers.collect();
+        let logs = brokers.map(Replica::take_log).enumerate();
+        let readers = logs.map(|(broker, log)| context.follow(broker, log));
+        let readers = readers.collect::<Result<_, _>>()?;
         tokio::spawn(count_faults(context.clone(), proxies.state.clone()));
-        Self {
+        Ok(Self {
             context,
             cluster,
             proxies,
             readers,
             random,
-        }
+        })
     }
 
     /// Strikes until the run is over. Brokers are restarted, once in so many logins,
@@ -179,7 +181,7 @@ impl Nemesis {
         self.proxies.proxies[broker].retarget(address);
         self.context.replace_broker(broker, address, process);
         let log = self.cluster.brokers[broker].take_log();
-        self.readers[broker] = self.context.audit_log.follow(log);
+        self.readers[broker] = self.context.follow(broker, log)?;
         self.context.endpoints[broker].change();
         Ok(())
     }
