@@ -83,6 +83,7 @@ fn a_refused_redemption_names_the_first_rule_that_it_broke() {
         project: project("ada"),
         callback: Digest::of(b"callback"),
         challenge: verifier(1).challenge(),
+        is_redeemed: false,
     };
     for (name, callback, n, expected) in [
         ("bob", "other", 2, Rule::CodeClient),
