@@ -227,7 +227,6 @@ impl Rest {
         let mut commits = Commits::default();
         commits.add(match self {
             Self::Delivery { .. } => Commit::UpstreamLoginConsumed,
-            Self::Cancellation { .. } => Commit::Bound,
         });
         commits
     }

@@ -12,6 +12,7 @@
 //! | [`player`], [`login`] | the secrets behind the model's numbers, and the requests of its steps; one login |
 //! | [`client`], [`recorder`] | the sending of requests, and what a response answers; their recording |
 //! | [`provider`] | sign-ins at the imitated providers |
+//! | [`guards`] | a model of its own: the guards of a sign-in, each with the attack that it stops |
 //! | [`cluster`] | brokers, their database, their providers |
 //! | [`audit_log`], [`resources`] | what a broker logs; what it holds |
 //! | [`run`](mod@run) | the seed of a run, and its output |
@@ -21,6 +22,7 @@ pub mod client;
 mod cluster;
 mod crash;
 mod exploration;
+mod guards;
 mod login;
 pub mod player;
 mod provider;
@@ -60,6 +62,8 @@ enum Command {
     Crashes(crash::Plan),
     /// Let users sign in while everything goes wrong, and check each login
     Soak(soak::Plan),
+    /// Print the shortest attack that each guard of a sign-in stops
+    Guards,
     /// One broker of a cluster, for the commands above
     #[command(hide = true)]
     Replica(ReplicaArgs),
@@ -76,6 +80,7 @@ pub async fn run(cli: Cli) -> Result<(), RunError> {
         Command::Histories(plan) => race::run(plan).await,
         Command::Crashes(plan) => crash::run(plan).await,
         Command::Soak(plan) => soak::run(plan).await,
+        Command::Guards => guards::run(),
         Command::Replica(args) => serve_replica(args).await,
     }
 }
