@@ -279,7 +279,12 @@ soak *FLAGS:
 # Break the broker in each known way; the checker must notice (a quarter of an hour; NAME is part of a break's name)
 [group('prove')]
 test-checker NAME="": (_need "postgres")
-    cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
+    cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1 --skip carried_out
+
+# Remove each guard from a copy of the tree, and carry out the attack that it stops, in Chromium (half an hour; NAME is part of a guard's, as in `consistency guards` with _ for -)
+[group('prove')]
+test-attacks NAME="": (_need "chromium")
+    cargo test --locked -p consistency --features breaks --test breaks "carried_out::{{ NAME }}" -- --test-threads 1
 
 # Mutate one SET of the code, and compare its score with the published one (SET: contract, use-cases, store, postgres, http, upstream, demo, mock; --publish writes it; EVERY: a sample, which is compared with a published one of the same size)
 [group('prove')]

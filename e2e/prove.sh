@@ -156,6 +156,8 @@ proof soak-postgres "soak on PostgreSQL, two brokers" "$RACES mock-upstream/src"
     just soak "$(size 30 1)" --engine postgres
 proof breaks "each known break of the broker, found by the checker" "$RACES e2e/consistency/tests" passed \
     just test-checker
+proof attacks "the attack on each guard, carried out without it" "$STACK e2e/consistency e2e/tests/browser" passed \
+    just test-attacks
 proof differential "bodies read by the published schema and by the broker" "broker/contract broker/src/http" bodies \
     just differential "$(size 1000000 1000)"
 proof fuzz "fuzzing" "$BROKER e2e/stack/src broker/corpus e2e/stack/corpus" targets \

@@ -58,12 +58,16 @@ mod search;
 mod step;
 mod world;
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Write as _;
 
-use guard::Guard;
-use search::{Attack, search};
+pub use guard::Guard;
+pub use search::Attack;
+use search::search;
+pub use step::Step;
 use strum::VariantArray as _;
+pub use world::{Address, Flow, Goal, Kind, Page, Place, Provider, User};
 
 use crate::RunError;
 
@@ -73,42 +77,59 @@ use crate::RunError;
 ///
 /// If the guards do not hold, or the output is closed.
 pub(crate) fn run() -> Result<(), RunError> {
-    let attacks = attacks()?;
-    Ok(std::io::stdout().write_all(attacks.as_bytes())?)
+    let searched = search_attacks()?;
+    Ok(write!(std::io::stdout(), "{searched}")?)
 }
 
-/// The attacks on each guard, as text.
-fn attacks() -> Result<String, String> {
+/// The shortest attacks, and how many states were searched for them.
+#[derive(Debug)]
+pub struct Searched {
+    /// The attack on each guard.
+    pub attacks: BTreeMap<Guard, Attack>,
+    /// The states with no guard off, with one, and with two.
+    pub states: [usize; 3],
+}
+
+/// Searches for the shortest attack on each guard.
+///
+/// # Errors
+///
+/// An attack although all guards are on, or a guard that no attack needs.
+pub fn search_attacks() -> Result<Searched, String> {
     let all = Guard::VARIANTS.iter().fold(0, |all, it| all | it.bit());
     let (none, guarded) = search(0, 2, all);
     if let Some(attack) = none.values().next() {
-        return Err(format!(
-            "With all guards on, {}:\n{}",
-            attack.goal,
-            steps(attack)
-        ));
+        let (goal, steps) = (attack.goal, steps(attack));
+        return Err(format!("With all guards on, {goal}:\n{steps}"));
     }
     let (mut attacks, alone) = search(1, 1, all);
     let others = attacks.keys().fold(all, |others, it| others & !it.bit());
     let (in_pairs, pairs) = search(2, 1, others);
     attacks.extend(in_pairs);
-
-    let mut text = format!(
-        "All guards on: no attack in {guarded} states. One off: {alone} states. Two off: {pairs}.\n"
-    );
-    for guard in Guard::VARIANTS {
-        let attack = attacks
-            .get(guard)
-            .ok_or(format!("nothing needs the guard {guard}"))?;
-        let other = Guard::all_of(attack.off & !guard.bit()).next();
-        let other = other.map_or(String::new(), |it| format!(" and {it}"));
-        let (says, goal, steps) = (guard.says(), attack.goal, steps(attack));
-        let _ = write!(
-            text,
-            "\n{guard}: {says}\nWithout it{other}, {goal}:\n{steps}"
-        );
+    if let Some(guard) = Guard::VARIANTS.iter().find(|it| !attacks.contains_key(it)) {
+        return Err(format!("nothing needs the guard {guard}"));
     }
-    Ok(text)
+    Ok(Searched {
+        attacks,
+        states: [guarded, alone, pairs],
+    })
+}
+
+impl fmt::Display for Searched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [guarded, alone, pairs] = self.states;
+        writeln!(
+            f,
+            "All guards on: no attack in {guarded} states. One off: {alone} states. Two off: {pairs}."
+        )?;
+        for (guard, attack) in &self.attacks {
+            let other = attack.off().find(|it| it != guard);
+            let other = other.map_or(String::new(), |it| format!(" and {it}"));
+            let (says, goal, steps) = (guard.says(), attack.goal, steps(attack));
+            write!(f, "\n{guard}: {says}\nWithout it{other}, {goal}:\n{steps}")?;
+        }
+        Ok(())
+    }
 }
 
 fn steps(attack: &Attack) -> String {
@@ -120,8 +141,7 @@ fn steps(attack: &Attack) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::step::Step;
-    use super::world::{ADAS, Flow, Page, Provider, User, World};
+    use super::world::{ADAS, World};
     use super::*;
 
     #[test]
@@ -129,7 +149,8 @@ mod tests {
         let advice =
             "`cargo run -p consistency guards` prints e2e/consistency/src/guards/attacks.txt";
         let pinned = include_str!("guards/attacks.txt");
-        assert!(attacks().as_deref() == Ok(pinned), "{advice}");
+        let searched = search_attacks().map(|it| it.to_string());
+        assert!(searched.as_deref() == Ok(pinned), "{advice}");
     }
 
     #[test]

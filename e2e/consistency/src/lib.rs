@@ -22,7 +22,7 @@ pub mod client;
 mod cluster;
 mod crash;
 mod exploration;
-mod guards;
+pub mod guards;
 mod login;
 pub mod player;
 mod provider;

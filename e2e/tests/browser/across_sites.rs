@@ -79,36 +79,6 @@ async fn a_user_signs_in_across_three_sites_and_out_by_each_flow_with_each_provi
     }
 }
 
-/// Sends a user to the provider, makes the cookie whose name begins with `prefix`
-/// become a Strict one there, and sends them back.
-async fn returns_with_a_strict(user: &User<'_>, flow: Flow, prefix: &str) -> WebDriverResult<()> {
-    user.goes_to(flow, "google").await?;
-    let mut all = user.holds_cookies().await?;
-    all.retain(|cookie| cookie["name"].as_str().unwrap().starts_with(prefix));
-    let [cookie] = &mut all[..] else {
-        panic!("not one {prefix}: {all:?}");
-    };
-    assert_eq!(cookie["sameSite"], "Lax");
-    cookie["sameSite"] = json!("Strict");
-    user.is_given_cookies(&all).await?;
-    user.chooses("ada").await
-}
-
-// Threats: K3.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_strict_cookie_is_not_sent_on_the_way_back_from_another_site() {
-    at_the_stack!(of across_sites(), async |_stack, user| {
-        for flow in [Flow::Clean, Flow::Legacy] {
-            returns_with_a_strict(&user, flow, "fsi_trip_").await?;
-            user.sees_refusal("This sign-in did not begin in this browser").await?;
-            user.forgets_cookies().await?;
-            returns_with_a_strict(&user, flow, "demo_session").await?;
-            user.sees_problem("no_session").await?;
-            user.forgets_cookies().await?;
-        }
-    });
-}
-
 /// Opens `url` with a fragment, from a page of the app; the app's callback is shown with
 /// `more` and nothing else. (What ends with `#` has an empty fragment.)
 async fn comes_back_bare(

@@ -84,7 +84,7 @@ pub(crate) fn http(stack: &Stack) -> Http {
     Http::new().with_client(client(stack))
 }
 
-fn client(stack: &Stack) -> reqwest::Client {
+pub(crate) fn client(stack: &Stack) -> reqwest::Client {
     let authority = stack.ca_file().map(|file| {
         let pem = std::fs::read(file).unwrap();
         reqwest::Certificate::from_pem(&pem).unwrap()

@@ -26,6 +26,7 @@ mod application;
 mod user;
 
 mod across_sites;
+mod attacks;
 mod inspector;
 mod lessons;
 mod pages;
@@ -55,7 +56,7 @@ fn interactive() -> StackSettings {
 }
 
 async fn start(settings: StackSettings) -> Stack {
-    testkit::leak_check::watch_log();
+    testkit::leak_check::log::listen();
     Stack::start(settings).await.unwrap()
 }
 

@@ -4,7 +4,6 @@
 //! UTF-8.
 
 use serde_json::{Value, json};
-use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
 use testkit::browser::Browser;
 use thirtyfour::error::WebDriverResult;
@@ -16,7 +15,7 @@ use crate::relay::lure;
 use crate::user::{Flow, User};
 
 /// A stack over TLS, as in production, under a domain below which others have sites, too.
-fn shop() -> StackSettings {
+pub(crate) fn shop() -> StackSettings {
     StackSettings {
         https: true,
         host: Some(SHOP.parse().unwrap()),
@@ -104,72 +103,6 @@ async fn a_sister_subdomain_plants_no_upstream_login_at_the_broker() {
         user.chooses("ada").await?;
         user.sees_problem("no_session").await?;
     });
-}
-
-// Threats: V5, G2.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
-    at_the_stack!(of shop(), async |stack, user| {
-        let attacker = Attacker::with_a_login_under_way(&stack).await;
-        user.opens_the_demo().await?;
-        user.is_given_cookies(&[attacker.session()]).await?;
-        user.starts(Flow::Clean, "google").await?;
-        user.is_at_the_mock_of("google").await?;
-        let planted = cookie(&user, "__Host-demo_session").await?;
-        assert_eq!(planted["value"], attacker.session()["value"]);
-
-        // The result is there, and the victim's browser is not yet sent back: the attacker
-        // has as much time as a slow line would give.
-        let callback = "GET /callback/{provider}".parse().unwrap();
-        let held = FaultInjection::next(callback, Fault::HoldResponse);
-        stack.faults().arm(held);
-        let mut events = stack.event_log().subscribe();
-        let attack = async {
-            while !events.recv().await.unwrap().steps.contains(&"completed") {}
-            let locations = attacker.asks_the_callback(2).await;
-            stack.faults().clear();
-            locations
-        };
-        let (chosen, locations) = tokio::join!(user.chooses("ada"), attack);
-        chosen?;
-        assert_eq!(locations, vec![None; 2], "the attacker is sent nowhere");
-        user.is_signed_in_as("Ada Lovelace").await?;
-    });
-}
-
-/// A client of the demo that planted its own live session in the victim's browser.
-struct Attacker {
-    browser: Browser,
-    demo: String,
-}
-
-impl Attacker {
-    async fn with_a_login_under_way(stack: &Stack) -> Self {
-        let (browser, demo) = (attacker(stack), stack.urls().consumer.clone());
-        let start = format!("{demo}/login/google");
-        let started = browser.press(&format!("{demo}/"), &start).await;
-        assert_eq!(started.status, 303);
-        Self { browser, demo }
-    }
-
-    /// Its session's cookie, as it is planted.
-    fn session(&self) -> Value {
-        let name = "__Host-demo_session";
-        let value = &self.browser.cookies(&self.demo)[name];
-        json!({ "name": name, "value": value, "url": self.demo, "path": "/", "secure": true })
-    }
-
-    /// Asks this number of times, one after the other, each time with the same cookies, and
-    /// returns where each answer led.
-    async fn asks_the_callback(&self, times: usize) -> Vec<Option<String>> {
-        let callback = format!("{}/callback", self.demo);
-        let mut locations = Vec::new();
-        for _ in 0..times {
-            let response = self.browser.with_same_cookies().open(&callback).await;
-            locations.push(response.location().map(ToOwned::to_owned));
-        }
-        locations
-    }
 }
 
 /// A server at the broker's host name that plants these cookies at `/plant`.

@@ -3,13 +3,12 @@
 
 use serde_json::{Value, json};
 use testkit::backend::CleanLogin;
-use testkit::http::Http;
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key};
 
 use crate::application::{Application, Site};
-use crate::user::{Flow, User};
+use crate::user::User;
 
 /// A foreign site with a link to `bait`.
 pub(crate) async fn lure(bait: &str) -> Site {
@@ -17,28 +16,6 @@ pub(crate) async fn lure(bait: &str) -> Site {
     let link = format!("<p>Free tickets: <a href=\"{bait}\">here</a>");
     site.shows("/", &link);
     site
-}
-
-// Threats: X7.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_follows_a_foreign_link_signs_in_only_by_confirming() {
-    at_the_stack!(async |stack, user| {
-        let app = Application::at(&stack).await;
-        let login = app.login().await;
-        // A fragment must not get through either.
-        let evil = lure(&format!("{}#planted", login.authorization_url)).await;
-        user.opens(&evil.url("/")).await?;
-        user.follows_link().await?;
-        app.asks(&user).await?;
-        app.waits_for(&login).await;
-
-        user.waits_and_continues().await?;
-        user.is_at_the_mock_of("google").await?;
-        user.chooses("ada").await?;
-        user.sees_heading("Home").await?;
-        user.is_at(&app.site.url("/callback")).await?;
-        assert_eq!(app.result(&login).await["profile"]["name"], "Ada Lovelace");
-    });
 }
 
 /// On the confirmation page.
@@ -312,26 +289,5 @@ async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself()
                 user.is_at_the_mock_of("google").await?;
             }
         }
-    });
-}
-
-// Threats: X8.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
-    at_the_stack!(async |stack, user| {
-        user.opens_the_demo().await?;
-        // The attacker's own address, as the demo built it.
-        let demo = &stack.urls().consumer;
-        let press = Http::new().post(format!("{demo}/legacy/login/google"));
-        let redirect = press.header("origin", demo).send().await;
-        let bait = redirect.location().unwrap();
-        let evil = lure(&bait.replace('&', "&amp;")).await;
-        user.opens(&evil.url("/")).await?;
-        user.follows_link().await?;
-        user.is_at_the_mock_of("google").await?;
-        user.chooses("ada").await?;
-        user.sees_problem("no_session").await?;
-        // Their own sign-in is not disturbed.
-        user.goes_to(Flow::Legacy, "google").await?;
     });
 }

@@ -9,7 +9,7 @@ use strum::{Display, EnumMessage, VariantArray};
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Display, EnumMessage, VariantArray,
 )]
 #[strum(serialize_all = "kebab-case")]
-pub(super) enum Guard {
+pub enum Guard {
     /// The app starts a login only by a form of its own page.
     ///
     /// `SameOriginPost` in `consumer-demo/src/guards.rs`; THREATS C3.
@@ -161,8 +161,13 @@ impl Guard {
         all.filter(move |it| set & it.bit() != 0)
     }
 
+    /// Whether it is an assumption about the people and hosts that use the kit.
+    pub fn is_assumed(self) -> bool {
+        self.says().starts_with("Assumed: ")
+    }
+
     /// The guard in a sentence.
-    pub(super) fn says(self) -> &'static str {
+    pub fn says(self) -> &'static str {
         let text = self.get_documentation().unwrap_or_default();
         text.split('\n').next().unwrap_or_default()
     }

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::guard::{Guard, Guards};
 use super::step::Step;
-use super::world::{Goal, World};
+use super::world::{Goal, Page, World};
 
 /// The steps to a goal, each of which is needed, and the guards that must be off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Attack {
+pub struct Attack {
     pub(super) off: Guards,
-    pub(super) goal: Goal,
-    pub(super) steps: Vec<Step>,
+    /// What is reached.
+    pub goal: Goal,
+    /// The steps.
+    pub steps: Vec<Step>,
 }
 
 /// Searches the states with at most `max_off` guards off, one of `targets` among the last, for
@@ -83,6 +85,25 @@ fn successors(world: World, step: Step, max_off: u32) -> Vec<World> {
 }
 
 impl Attack {
+    /// The guards that are off: one or two.
+    pub fn off(&self) -> impl Iterator<Item = Guard> {
+        Guard::all_of(self.off)
+    }
+
+    /// The page that each step leads to.
+    pub fn pages(&self) -> Vec<Page> {
+        let (off, lures) = (self.off, 1);
+        let mut world = World {
+            off,
+            lures,
+            ..World::default()
+        };
+        let pages = self.steps.iter().map(|step| world.take(*step));
+        pages
+            .map(|page| page.expect("a step that is possible"))
+            .collect()
+    }
+
     /// Whether it works, and not without one of its steps, nor with one of its guards on.
     fn is_minimal(&self, start: World) -> bool {
         let without = |number: usize| [&self.steps[..number], &self.steps[number + 1..]].concat();

@@ -11,7 +11,7 @@ use super::world::{
 
 /// One request of a browser or of Mallory's backend, with what leads to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
-pub(super) enum Step {
+pub enum Step {
     #[strum(to_string = "Ada presses the app's button of the {0} flow and the {1} provider")]
     AdaStarts(Flow, Provider),
     #[strum(to_string = "Ada's browser goes on to {0}")]
@@ -91,8 +91,8 @@ impl World {
         steps
     }
 
-    /// Takes a step, if it is possible.
-    pub(super) fn take(&mut self, step: Step) -> Option<()> {
+    /// Takes a step, if it is possible. Returns the page that it leads to.
+    pub(super) fn take(&mut self, step: Step) -> Option<Page> {
         match step {
             Step::AdaStarts(flow, provider) => {
                 if provider == Provider::Hostile {
@@ -100,7 +100,7 @@ impl World {
                     self.facts.add(Kind::Hostile, ADAS);
                 }
                 let page = self.start(self.ada(true), ADAS, flow)?;
-                self.show(0, page)
+                Some(self.show(0, page))
             }
             Step::AdaGoesOn(at) if self.is_at_hostile_provider(at) => None,
             Step::AdaGoesOn(at) => {
@@ -120,28 +120,28 @@ impl World {
             }
             Step::MalloryStarts(flow) => {
                 let page = self.start(self.mallory(MALLORYS), MALLORYS, flow)?;
-                self.note(page)
+                Some(self.note(page))
             }
             Step::MalloryDrafts => {
                 let is_first = self.logins[MALLORYS].flow.is_none();
                 self.logins[MALLORYS].flow = Some(Flow::Legacy);
-                is_first.then(|| self.note(Page::To(Place::Authorize.with(MALLORYS, MALLORYS))))?
+                is_first.then(|| self.note(Page::To(Place::Authorize.with(MALLORYS, MALLORYS))))
             }
             Step::MalloryOpens(at) => {
                 let page = self.request(self.mallory(MALLORYS), at)?;
-                self.note(page)
+                Some(self.note(page))
             }
             Step::MalloryOpensAsAda(at) => {
                 let has_used = self.power == Some(Power::UsedBrowser);
                 let page = has_used.then(|| self.request(self.mallory(ADAS), at))??;
-                self.note(page)
+                Some(self.note(page))
             }
             Step::MalloryRedeems(at) => {
                 let code = at.second?;
                 let is_draft = self.logins[code / 2].session.is_none();
                 let user = self.redeem(code, User::Mallory, is_draft.then_some(code / 2))?;
                 self.reached = (user == User::Ada).then_some(Goal::ProfileDisclosed);
-                Some(())
+                Some(Page::Blank)
             }
             Step::Lure(at) => self.lure(at, &[]),
             Step::PostContinue(at) => self.lure(at, &[Guard::ConfirmationOrigin]),
@@ -157,14 +157,14 @@ impl World {
                     by.cookies = Set::default();
                 }
                 let page = self.start(by, POSTED, flow)?;
-                self.show(1, page)
+                Some(self.show(1, page))
             }
             Step::UseBrowser => {
                 self.use_power(Power::UsedBrowser)?;
                 let is_first = self.logins.iter().all(|it| it.flow.is_none());
                 is_first.then(|| self.open_session(User::Ada, ADAS))??;
                 self.mallory.add(Kind::SessionCookie, ADAS);
-                Some(())
+                Some(Page::Blank)
             }
             Step::Plant(guard) => {
                 self.use_power(Power::Other)?;
@@ -180,7 +180,7 @@ impl World {
                     self.set_cookie(User::Ada, MALLORYS, cookie);
                     self.ada.add(Kind::LoginCookie, MALLORYS);
                 }
-                Some(())
+                Some(Page::Blank)
             }
             Step::Leak(at) => {
                 let is_one = at
@@ -191,18 +191,19 @@ impl World {
                 if !self.is_used_up(at) && self.holds(Guard::PrivateAddresses) {
                     return None;
                 }
-                self.note(Page::To(at))
+                Some(self.note(Page::To(at)))
             }
             Step::Intercept(at) => {
                 let is_own = self.tabs[0] == Page::To(at);
                 at.second.filter(|_| is_own && at.place.is_callback())?;
                 self.use_power(Power::Other)?;
                 self.tabs[0] = Page::Blank;
-                self.note(Page::To(at))
+                Some(self.note(Page::To(at)))
             }
             Step::Divert(to) => match self.tabs[0] {
                 Page::To(from) if self.is_at_hostile_provider(from) => {
-                    self.show(0, Page::To(to.place.with(from.first?, to.second)))
+                    let diverted = to.place.with(from.first?, to.second);
+                    Some(self.show(0, Page::To(diverted)))
                 }
                 _ => None,
             },
@@ -238,14 +239,14 @@ impl World {
 
     /// Mallory's page sends Ada's browser to an address, past the confirmation page if these
     /// guards are off.
-    fn lure(&mut self, at: Address, guards: &[Guard]) -> Option<()> {
+    fn lure(&mut self, at: Address, guards: &[Guard]) -> Option<Page> {
         self.lures = self.lures.checked_sub(1)?;
         let is_stopped = guards.iter().any(|it| self.holds(*it));
         (!is_stopped).then(|| self.go(1, at, !guards.is_empty()))?
     }
 
     /// Requests an address in a tab of Ada's browser.
-    fn go(&mut self, tab: usize, at: Address, is_vouched: bool) -> Option<()> {
+    fn go(&mut self, tab: usize, at: Address, is_vouched: bool) -> Option<Page> {
         let mut by = self.ada(is_vouched);
         // The provider or Mallory's page sends the browser there.
         if at.place.is_callback() && !self.holds(Guard::LaxNotStrict) {
@@ -258,7 +259,7 @@ impl World {
                 .filter(|(kind, it)| !self.mallory.has(*kind, *it));
             unknown.for_each(|(kind, it)| self.ada.add(kind, it));
         }
-        self.show(tab, page)
+        Some(self.show(tab, page))
     }
 
     fn request(&mut self, by: Visitor, at: Address) -> Option<Page> {
@@ -273,11 +274,14 @@ impl World {
             Place::Callback => self.callback(by, at),
             Place::AppCallback => self.app_callback(by),
             Place::LegacyCallback => self.legacy_callback(by, at),
-            Place::MallorysCallback => self.note(Page::To(at)).map(|()| Page::Blank),
+            Place::MallorysCallback => {
+                self.note(Page::To(at));
+                Some(Page::Blank)
+            }
         }
     }
 
-    fn show(&mut self, tab: usize, page: Page) -> Option<()> {
+    fn show(&mut self, tab: usize, page: Page) -> Page {
         // A hostile provider may always fail.
         let may_fail = tab == 1 || self.power == Some(Power::HostileProvider);
         self.reached = (page == Page::Refused && !may_fail).then_some(Goal::LostLogin);
@@ -285,15 +289,15 @@ impl World {
             Page::Profile | Page::Refused => Page::Blank,
             page => page,
         };
-        Some(())
+        page
     }
 
-    fn note(&mut self, page: Page) -> Option<()> {
+    fn note(&mut self, page: Page) -> Page {
         if let Page::To(at) = page {
             at.secrets()
                 .for_each(|(kind, it)| self.mallory.add(kind, it));
         }
-        Some(())
+        page
     }
 
     /// Whether the secrets of an address that Ada's browser has requested are of no use.

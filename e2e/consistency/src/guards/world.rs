@@ -8,21 +8,21 @@ use super::guard::{Guard, Guards};
 
 /// A user, and the browser of that user. Mallory, the attacker, has an account of her own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
-pub(super) enum User {
+pub enum User {
     Ada,
     Mallory,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Flow {
+pub enum Flow {
     Clean,
     Legacy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Provider {
+pub enum Provider {
     Honest,
     Hostile,
 }
@@ -47,9 +47,9 @@ pub(super) fn user_of(number: usize) -> User {
 
 /// Secrets and facts of one kind have numbers: those of a login, upstream login, code or
 /// session cookie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Kind {
+pub enum Kind {
     Handle,
     State,
     Challenge,
@@ -136,7 +136,7 @@ impl Set {
 
 /// A page that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, VariantArray)]
-pub(super) enum Place {
+pub enum Place {
     #[strum(to_string = "the authorization URL")]
     Login,
     #[strum(to_string = "/authorize")]
@@ -157,10 +157,10 @@ pub(super) enum Place {
 
 /// An address, with the numbers of its secrets. None is a value that Mallory makes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Address {
-    pub(super) place: Place,
-    pub(super) first: Option<usize>,
-    pub(super) second: Option<usize>,
+pub struct Address {
+    pub place: Place,
+    pub first: Option<usize>,
+    pub second: Option<usize>,
 }
 
 impl Place {
@@ -169,7 +169,7 @@ impl Place {
     }
 
     /// The kinds of secrets in its addresses.
-    fn kinds(self) -> [Option<Kind>; 2] {
+    pub fn kinds(self) -> [Option<Kind>; 2] {
         match self {
             Place::Login => [Some(Kind::Handle), None],
             Place::Authorize | Place::AuthorizeToMallory => {
@@ -184,7 +184,7 @@ impl Place {
         }
     }
 
-    pub(super) fn with(self, first: usize, second: impl Into<Option<usize>>) -> Address {
+    pub fn with(self, first: usize, second: impl Into<Option<usize>>) -> Address {
         let (first, second) = (Some(first), second.into());
         Address {
             place: self,
@@ -223,7 +223,7 @@ impl Address {
         all
     }
 
-    pub(super) fn secrets(self) -> impl Iterator<Item = (Kind, usize)> {
+    pub fn secrets(self) -> impl Iterator<Item = (Kind, usize)> {
         let numbers = [self.first, self.second];
         let secrets = self.place.kinds().into_iter().zip(numbers);
         secrets.filter_map(|(kind, number)| kind.zip(number))
@@ -248,7 +248,7 @@ impl fmt::Display for Address {
 
 /// What a tab shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) enum Page {
+pub enum Page {
     #[default]
     Blank,
     /// A redirect that the browser has not followed yet, or the provider's page.
@@ -280,7 +280,7 @@ pub(super) enum Power {
 
 /// What Mallory wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
-pub(super) enum Goal {
+pub enum Goal {
     #[strum(to_string = "Mallory is signed in as Ada")]
     Takeover,
     #[strum(to_string = "Ada's browser is signed in as Mallory")]

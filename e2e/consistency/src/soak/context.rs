@@ -91,7 +91,11 @@ impl Context {
     }
 
     /// Reads the log of a broker to its end, and keeps it if that was asked for.
-    pub(super) fn follow(&self, broker: usize, log: PipeReader) -> Result<JoinHandle<()>, RunError> {
+    pub(super) fn follow(
+        &self,
+        broker: usize,
+        log: PipeReader,
+    ) -> Result<JoinHandle<()>, RunError> {
         let Some(folder) = &self.log else {
             return Ok(self.audit_log.follow(log));
         };

@@ -1,9 +1,12 @@
 //! The checker can fail: each known break of the broker is applied to a copy of the
 //! tree, and the fitting workload must end red and name what is wrong.
 //!
-//! Every break compiles the broker once more, so only `just test-checker` applies
-//! them. An ordinary run checks that each still fits the sources.
+//! A guard is removed from a copy in the same way, and the attack on it must succeed there.
+//!
+//! Every break compiles the broker once more, so only `just test-checker` and `just
+//! test-attacks` apply them. An ordinary run checks that each still fits the sources.
 
+mod attacks;
 mod breaks;
 
 use std::fs;
@@ -29,11 +32,16 @@ struct Break {
 #[test]
 fn every_break_fits_the_sources() {
     for it in breaks::ALL {
-        for edit in it.edits {
-            let source = fs::read_to_string(top().join(&*edit.file)).unwrap_or_default();
-            let applied = edit.apply(&source);
-            assert!(applied.is_ok(), "{}: {applied:?}", it.name);
-        }
+        assert_fits(it.name, it.edits);
+    }
+}
+
+#[track_caller]
+fn assert_fits(name: &str, edits: &[Edit]) {
+    for edit in edits {
+        let source = fs::read_to_string(top().join(&*edit.file)).unwrap_or_default();
+        let applied = edit.apply(&source);
+        assert!(applied.is_ok(), "{name}: {applied:?}");
     }
 }
 
@@ -56,29 +64,39 @@ mod applied {
     const COPY: &str = "target/checker/tree";
     const TARGET: &str = "target/checker/target";
 
+    const CONSISTENCY: &[&str] = &["-p", "consistency"];
+
     /// Held by the test that uses the copy.
     static USED: Mutex<()> = Mutex::new(());
 
-    /// The copy with some edits, compiled.
-    struct Broken {
+    /// The copy with some edits.
+    pub(super) struct Broken {
         _alone: MutexGuard<'static, ()>,
     }
 
     impl Broken {
         #[track_caller]
-        fn with(edits: &[Edit]) -> Self {
+        pub(super) fn with(edits: &[Edit]) -> Self {
             let alone = USED.lock().unwrap_or_else(PoisonError::into_inner);
             let copied = tree::copy(top(), &top().join(COPY), edits, FileTimes::New);
             assert_eq!(copied, Ok(()));
+            Self { _alone: alone }
+        }
+
+        /// Runs Cargo in the copy.
+        #[track_caller]
+        pub(super) fn cargo(&self, command: &str, arguments: &[&str]) {
             let status = Command::new(env!("CARGO"))
-                .args(["build", "--locked", "--quiet", "-p", "consistency"])
-                .arg("--target-dir")
-                .arg(top().join(TARGET))
+                .args([command, "--locked", "--quiet"])
+                .args(arguments)
+                .env("CARGO_TARGET_DIR", top().join(TARGET))
                 .current_dir(top().join(COPY))
                 .status()
                 .expect("cargo");
-            assert!(status.success(), "the broken broker does not compile");
-            Self { _alone: alone }
+            assert!(
+                status.success(),
+                "cargo {command} {arguments:?} fails in the copy"
+            );
         }
 
         /// Runs the copy's `consistency`.
@@ -96,7 +114,9 @@ mod applied {
     pub(super) fn assert_found(name: &str) {
         let it = breaks::ALL.iter().find(|it| it.name == name);
         let it = it.expect("a break of the list");
-        let output = Broken::with(it.edits).run(it.run);
+        let broken = Broken::with(it.edits);
+        broken.cargo("build", CONSISTENCY);
+        let output = broken.run(it.run);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "nothing was found");
         let is_named = it.errors.iter().any(|it| errors.contains(it));
@@ -106,6 +126,7 @@ mod applied {
     #[test]
     fn the_unbroken_broker_passes_every_run_that_finds_a_break() {
         let unbroken = Broken::with(&[]);
+        unbroken.cargo("build", CONSISTENCY);
         for run in breaks::runs() {
             let output = unbroken.run(run);
             let errors = String::from_utf8_lossy(&output.stderr);
