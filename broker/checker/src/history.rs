@@ -12,7 +12,9 @@ use crate::model::{Answer, Commit, Commits, Interval, Provider, Step};
 /// One of the two flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flow {
+    /// The clean callback: a backend starts a login and reads its result.
     Clean,
+    /// The legacy authorization: a browser brings back a code.
     Legacy,
 }
 
@@ -21,10 +23,13 @@ pub enum Flow {
 pub struct History {
     /// Its number in the run; the seed and this give the same decisions again.
     pub index: u64,
+    /// Its flow.
     pub flow: Flow,
+    /// The provider at which its user signs in.
     pub provider: Provider,
     /// The login's id in the broker's log.
     pub login_id: String,
+    /// The operations, in any order.
     pub operations: Vec<Operation>,
     /// The users who signed in, by the number of the upstream login.
     pub users: BTreeMap<u8, User>,
@@ -37,7 +42,9 @@ pub struct History {
 /// A time in which the database may have failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Outage {
+    /// Its beginning.
     pub from_ns: u64,
+    /// Its end.
     pub until_ns: u64,
 }
 
@@ -51,6 +58,7 @@ pub struct AuditRecord {
 }
 
 impl Flow {
+    /// The name of the flow.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -88,7 +96,7 @@ impl History {
         during.map(|it| it.until_ns).max()
     }
 
-    /// The login's end, in a word.
+    /// The login's end: `succeeded`, the error, or `unfinished`.
     pub fn outcome(&self) -> &'static str {
         let mut answers = self.operations.iter().filter_map(Operation::answer);
         let end = answers.find_map(|answer| match answer {
@@ -177,44 +185,53 @@ pub struct Operation {
     /// The step that was asked for. Where a provider may end a sign-in in several ways,
     /// each is a step of its own.
     pub steps: Vec<Step>,
+    /// The time of its invocation.
     pub invoked_ns: u64,
+    /// The time of its completion.
     pub completed_ns: u64,
     /// The broker's clock from the invocation to the completion.
     pub clock: Interval,
     /// Whether the broker ran from the invocation to the completion: what it committed
     /// is in its log then.
     pub is_settled: bool,
+    /// The outcome.
     pub outcome: Outcome,
-    /// Its line in a broker's log, if the history was read from one.
-    pub line: Option<LogLine>,
 }
 
-/// The line of an operation in a broker's log.
+/// The line of an operation in a broker's log, which has no contents of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     /// The text by which a violation names it.
     pub name: String,
+    /// The HTTP status of the answer.
+    pub status: u16,
     /// All of the operation's commits, whatever its answer is.
     pub commits: Commits,
 }
 
-/// The outcome that the client saw.
+/// The outcome of an operation: what the client saw, or what a log has of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// No answer of the broker: the operation has happened, will happen, or never will.
     Unknown,
     /// 503: as unknown, and right only while the store or the broker was down.
     Unavailable,
+    /// An answer that the model has.
     Answered(Answer<User>),
+    /// An answer of which only the line in the broker's log is known.
+    Logged(LogLine),
     /// No answer that the operation can have.
     Unexpected(String),
 }
 
 /// The user whom a profile shows.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct User {
+    /// The provider's name.
     pub provider: String,
+    /// The user's id at the provider.
     pub id: String,
+    /// The subject that the broker derives from both.
     pub subject: String,
 }
 
@@ -224,12 +241,12 @@ impl Operation {
         self.steps[0]
     }
 
-    /// Whether the client knows what became of it.
+    /// Whether it is known what became of it.
     pub fn is_definite(&self) -> bool {
-        matches!(self.outcome, Outcome::Answered(_) | Outcome::Unexpected(_))
+        !matches!(self.outcome, Outcome::Unknown | Outcome::Unavailable)
     }
 
-    /// The answer, if there was one.
+    /// The answer that the client saw, if there was one.
     pub fn answer(&self) -> Option<&Answer<User>> {
         match &self.outcome {
             Outcome::Answered(answer) => Some(answer),
@@ -250,6 +267,7 @@ impl Outcome {
             Self::Unknown => "not answered".to_owned(),
             Self::Unavailable => "503".to_owned(),
             Self::Unexpected(_) => "unexpected".to_owned(),
+            Self::Logged(line) => line.status.to_string(),
             Self::Answered(Answer::Failed(failure) | Answer::CallbackWithError(failure)) => {
                 failure.name().to_owned()
             }

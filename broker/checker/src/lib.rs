@@ -20,7 +20,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use history::{History, LogLine, Operation, Outcome, User, variant};
+use history::{History, LogLine, Outcome, User};
 use model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Visitor, Wrong};
 pub use search::as_seen;
 use search::{State, Unexplained};
@@ -40,10 +40,7 @@ pub fn check(history: &History) -> Result<(), Violation> {
     for operation in &history.operations {
         match &operation.outcome {
             Outcome::Unexpected(what) => {
-                return Err(match &operation.line {
-                    Some(line) => format!("{what}: {}", line.name),
-                    None => format!("no answer to {:?}: {what}", operation.step()),
-                });
+                return Err(format!("no answer to {:?}: {what}", operation.step()));
             }
             Outcome::Unavailable if operation.is_settled && !history.is_in_outage(operation) => {
                 return Err(format!(
@@ -54,18 +51,14 @@ pub fn check(history: &History) -> Result<(), Violation> {
             _ => {}
         }
     }
-    search::explain(history).map_err(|unexplained| diagnosis(history, &unexplained))
-}
-
-/// The violation for which no order explains `history`.
-fn diagnosis(history: &History, unexplained: &Unexplained) -> Violation {
-    match unexplained {
+    search::explain(history).map_err(|unexplained| match unexplained {
         Unexplained::TooManyOrders => TOO_MANY_ORDERS.to_owned(),
-        Unexplained::At(state) => at(history, state),
-    }
+        Unexplained::At(state) => diagnosis(history, &state),
+    })
 }
 
-fn at(history: &History, state: &State) -> Violation {
+/// The violation for which no order goes on from `state`.
+fn diagnosis(history: &History, state: &State) -> Violation {
     if state.is_answered(history) {
         return of_the_log(history, state);
     }
@@ -75,63 +68,78 @@ fn at(history: &History, state: &State) -> Violation {
         return "nothing explains the history".to_owned();
     };
     let operation = &history.operations[index];
-    let Some(seen) = operation.answer() else {
-        return "nothing explains the history".to_owned();
-    };
-    if let Some(line) = &operation.line {
-        return of_line(history, state, index, line);
-    }
-    let possible = state.outcomes(history, index).into_iter();
-    let mut expected: Vec<_> = possible.filter_map(|it| it.answer).collect();
+    let possible = state.outcomes(history, index);
+    let expected = possible.iter().filter_map(|it| it.answer.clone());
+    let mut expected: Vec<_> = expected.collect();
     expected.dedup();
-    let name = name(&state.model, operation, seen, &expected);
-    let expected: Vec<_> = expected
-        .into_iter()
-        .map(|it| format!("{:?}", as_seen(it)))
-        .collect();
-    let expected = expected.join(" or ");
+    let seen = match &operation.outcome {
+        Outcome::Answered(seen) => seen,
+        Outcome::Logged(line) => {
+            let is_due = |commit| {
+                let mut due = possible.iter().map(|it| state.committed_until(&it.next));
+                due.any(|it| it.count(commit) > 0)
+            };
+            let left = state.left_of(line, index);
+            let differs = |commit| (left.count(commit) > 0) != is_due(commit);
+            let differing = Commit::ALL.into_iter().find(|it| differs(*it));
+            let sentence = of_line(&state.model, operation.step(), differing, line, &expected);
+            return format!("{sentence}: {}", line.name);
+        }
+        _ => return "nothing explains the history".to_owned(),
+    };
+    let name = name(&state.model, operation.step(), seen, &expected);
+    let expected = expected.into_iter().map(|it| format!("{:?}", as_seen(it)));
+    let expected = expected.collect::<Vec<_>>().join(" or ");
     format!(
         "{name}: {:?} was answered {seen:?}, where the model has {expected}",
         operation.step()
     )
 }
 
-/// The violation of an operation that was read from a log, in which only the commits show
-/// whether a callback counted.
-fn of_line(history: &History, state: &State, index: usize, line: &LogLine) -> Violation {
-    let operation = &history.operations[index];
-    let possible = state.outcomes(history, index);
-    let expected: Vec<_> = possible.iter().filter_map(|it| it.answer.clone()).collect();
+/// The name of the violation of a line of a log, by the first commit in which it differs from
+/// the model. Of a callback only the commits show whether it counted.
+fn of_line(
+    model: &Model,
+    step: Step,
+    differing: Option<Commit>,
+    line: &LogLine,
+    expected: &[Answer],
+) -> String {
     let has = |commit| line.commits.count(commit) > 0;
-    let is_due = |commit| {
-        let mut after = possible.iter().map(|it| it.next.model.committed);
-        after.any(|it| it.since(state.model.committed).count(commit) > 0)
-    };
-    let (consumed, completed) = (Commit::UpstreamLoginConsumed, Commit::Completed);
-    let sentence = match (
-        operation.step(),
-        operation.answer(),
-        state.is_underway(index),
-    ) {
-        (Step::Deliver { upstream_login, by }, Some(seen), false) if has(consumed) => {
-            let is_to_be_refused = !is_due(consumed);
-            of_delivery(&state.model, (upstream_login, by), seen, is_to_be_refused)
+    match (step, differing) {
+        (Step::Deliver { upstream_login, by }, Some(commit @ Commit::UpstreamLoginConsumed)) => {
+            match has(commit) {
+                true => of_delivery(model, (upstream_login, by), &Answer::ToCallback, true),
+                false => "an upstream login was lost".to_owned(),
+            }
         }
-        (Step::Deliver { .. }, _, false) if is_due(consumed) => {
-            "an upstream login was lost".to_owned()
+        (_, Some(commit @ Commit::Completed)) => match has(commit) {
+            true => "a login was completed twice, or after its end".to_owned(),
+            false => "a login was not completed".to_owned(),
+        },
+        _ => name(model, step, &of_status(model, step, line), expected),
+    }
+}
+
+/// The answer that a line tells of, with the contents that the model has for it.
+fn of_status(model: &Model, step: Step, line: &LogLine) -> Answer<User> {
+    match (line.status, step) {
+        (400, _) => Answer::Refused,
+        (401, _) => Answer::Unrecognised,
+        (410, _) => Answer::AnotherBrowser,
+        (_, Step::Start { .. }) => Answer::Started,
+        (_, Step::Read { .. }) if line.commits.count(Commit::ResultConsumed) == 0 => {
+            Answer::Pending
         }
-        (_, _, true) if has(completed) && !is_due(completed) => {
-            "a login was completed twice, or after its end".to_owned()
-        }
-        (_, _, true) if !has(completed) && is_due(completed) => {
-            "a login was not completed".to_owned()
-        }
-        (_, Some(seen), _) if expected.iter().all(|it| variant(it) != variant(seen)) => {
-            name(&state.model, operation, seen, &expected)
-        }
-        _ => "the steps do not fit the answer".to_owned(),
-    };
-    format!("{sentence}: {}", line.name)
+        (_, Step::Read { key, .. }) => match model.under_key(key).map(|(_, it)| it.progress) {
+            Some(Progress::Completed(Err(failure))) => Answer::Failed(failure),
+            _ => Answer::Succeeded(User::default()),
+        },
+        (_, Step::Redeem { .. }) => Answer::Token,
+        (_, Step::Profile { .. }) => Answer::Profile(User::default()),
+        (_, Step::Visit { .. }) => Answer::ToProvider,
+        _ => Answer::ToCallback,
+    }
 }
 
 /// The difference between the audit log and the answers.
@@ -156,8 +164,7 @@ fn of_the_log(history: &History, state: &State) -> Violation {
     }
 }
 
-fn name(model: &Model, operation: &Operation, seen: &Answer<User>, expected: &[Answer]) -> String {
-    let step = operation.step();
+fn name(model: &Model, step: Step, seen: &Answer<User>, expected: &[Answer]) -> String {
     if let Some(name) = of_the_user(seen, expected) {
         return name;
     }

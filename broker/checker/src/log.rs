@@ -2,8 +2,8 @@
 //!
 //! The lines of the audit log are grouped by login, and each login is judged as one
 //! [history](crate::history) when nothing can happen to it any more. So the memory is that of
-//! the logins under way. Where a login has no explanation, and lines of it may be missing, it
-//! is undecided if operations without a line would explain it, and broken otherwise.
+//! the logins under way. A login without an explanation breaks a rule; if lines of it may be
+//! missing, it is undecided, unless something was used twice by the lines that are there.
 
 mod login;
 mod source;
@@ -13,11 +13,13 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io::{self, BufRead};
+use std::mem::discriminant;
 
 use serde::Serialize;
 
+use crate::Violation;
 use crate::model::Commit;
-use login::{MAX_LINES, Verdict};
+use login::{MAX_LINES, judge};
 use source::{Entry, Gap, Source};
 
 /// Longer than a login can change after its last line: an authorization of 600 s, a code of
@@ -30,7 +32,7 @@ const IN_FLIGHT_MS: i64 = 30_000;
 /// The time in the log between two searches for logins that are over.
 const SWEEP_MS: i64 = 10_000;
 
-/// The number of logins of each kind that a report names.
+/// The number of logins of each verdict that a report names.
 const MAX_NAMED: usize = 100;
 
 /// The findings in some logs.
@@ -47,10 +49,10 @@ pub struct Report {
     /// The values of explained logins, each used once, by kind.
     pub used_once: BTreeMap<&'static str, u64>,
     /// The number of logins of which the log does not decide, by the reason.
-    pub undecided: BTreeMap<String, u64>,
+    pub undecided: BTreeMap<&'static str, u64>,
     /// The number of logins that break a rule.
     pub broken: u64,
-    /// The first logins that are undecided or broken.
+    /// The first logins that are undecided, and the first that are broken.
     pub findings: Vec<Finding>,
 }
 
@@ -59,12 +61,20 @@ pub struct Report {
 pub struct Finding {
     /// Its id in the log.
     pub login: String,
-    /// Whether a rule is broken.
-    pub is_broken: bool,
-    /// The reason, in a sentence.
-    pub sentence: String,
+    /// The verdict on it.
+    pub verdict: Verdict,
     /// Its lines: numbers, with the file's name if there are several.
     pub lines: Vec<String>,
+}
+
+/// The verdict on a login that the model does not explain.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The log cannot decide, for this reason.
+    Undecided(&'static str),
+    /// A rule is broken.
+    Broken(Violation),
 }
 
 /// Judges logs, each with its name and in the order of time, by clocks that differ by no more
@@ -72,7 +82,7 @@ pub struct Finding {
 ///
 /// # Errors
 ///
-/// If a log cannot be read, has no audit log, or goes back in time.
+/// If a log cannot be read or goes back in time, or there is no line of an audit log.
 pub fn verify<R: BufRead>(logs: Vec<(String, R)>, skew_ms: i64) -> io::Result<Report> {
     let mut verifier = Verifier {
         skew_ms,
@@ -81,25 +91,26 @@ pub fn verify<R: BufRead>(logs: Vec<(String, R)>, skew_ms: i64) -> io::Result<Re
     let is_one = logs.len() == 1;
     let mut sources = Vec::new();
     for (name, reader) in logs {
-        let name = if is_one {
-            String::new()
-        } else {
-            format!("{name}:")
-        };
+        let name = if is_one { String::new() } else { name + ":" };
         let mut source = Source::new(name, reader);
-        source.advance(&mut verifier.report)?;
+        verifier.advance(&mut source)?;
         sources.push(source);
     }
-    // The earliest of the next lines.
-    let at_ms = |it: &Source<R>| it.next.as_ref().map_or(i64::MAX, |it| it.at_ms);
-    while let Some(source) = sources.iter_mut().min_by_key(|it| at_ms(it))
-        && let Some((entry, gap)) = source.take()
+    let under_way = |it: &&mut Source<R>| it.next_ms().is_some();
+    while let Some(earliest) = sources
+        .iter_mut()
+        .filter(under_way)
+        .min_by_key(|it| it.next_ms())
     {
-        verifier.gaps.extend(gap);
-        verifier.take(entry)?;
-        verifier.gaps.extend(source.advance(&mut verifier.report)?);
+        verifier.advance(earliest)?;
     }
-    verifier.finish()
+    verifier.sweep(i64::MAX);
+    match verifier.report.audit_lines {
+        0 => Err(io::Error::other(
+            "it has no line of an audit log in JSON, with at_ms",
+        )),
+        _ => Ok(verifier.report),
+    }
 }
 
 /// The logins under way.
@@ -115,6 +126,13 @@ struct Verifier {
 }
 
 impl Verifier {
+    /// Takes the next line of a log, and the gap after it.
+    fn advance<R: BufRead>(&mut self, source: &mut Source<R>) -> io::Result<()> {
+        let (entry, gap) = source.advance(&mut self.report)?;
+        self.gaps.extend(gap);
+        entry.map_or(Ok(()), |entry| self.take(entry))
+    }
+
     fn take(&mut self, entry: Entry) -> io::Result<()> {
         self.now_ms = self.now_ms.max(entry.at_ms);
         if entry.at_ms < self.now_ms - LIFE_MS {
@@ -127,18 +145,13 @@ impl Verifier {
         if self.now_ms - self.swept_ms >= SWEEP_MS {
             self.sweep(self.now_ms - LIFE_MS);
         }
-        match entry.login.is_empty() {
+        if entry.login.is_empty() {
             // It may be of any login.
-            true => self.gaps.extend(entry.gap()),
-            false => self.keep(entry),
+            self.gaps.extend(entry.gap());
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Adds a line to its login. Of refusals and reads that repeat themselves the first and the
-    /// last say what the others say.
-    fn keep(&mut self, entry: Entry) {
         let lines = self.live.entry(entry.login.clone()).or_default();
+        // Of polls the first and the last say what the others say.
         if let [.., last_but_one, last] = &lines[..]
             && entry.repeats(last)
             && entry.repeats(last_but_one)
@@ -148,6 +161,7 @@ impl Verifier {
         if lines.len() <= MAX_LINES {
             lines.push(entry);
         }
+        Ok(())
     }
 
     /// Judges the logins whose last line is older than this.
@@ -159,56 +173,40 @@ impl Verifier {
         over.sort_by_key(|(_, lines)| lines[0].at_ms);
         for (login, mut lines) in over {
             lines.sort_by_key(|it| it.at_ms);
-            let verdict = login::judge(&lines, &self.gaps, self.skew_ms);
-            self.report.add(login, &lines, verdict);
+            let judged = judge(&lines, &self.gaps, self.skew_ms);
+            self.report.add(login, &lines, judged);
         }
         self.gaps.retain(|it| it.until_ms >= before_ms - LIFE_MS);
-    }
-
-    fn finish(mut self) -> io::Result<Report> {
-        self.sweep(i64::MAX);
-        match self.report.audit_lines {
-            0 => Err(io::Error::other(
-                "it has no line of an audit log in JSON, with at_ms",
-            )),
-            _ => Ok(self.report),
-        }
     }
 }
 
 impl Report {
-    fn add(&mut self, login: String, lines: &[Entry], verdict: Verdict) {
+    fn add(&mut self, login: String, lines: &[Entry], judged: Result<(), Verdict>) {
         self.logins += 1;
-        let (is_broken, sentence) = match verdict {
-            Verdict::Proven => return self.count(lines),
-            Verdict::Undecided(why) => (false, why.to_owned()),
-            Verdict::Broken(violation) => (true, violation),
+        let Err(verdict) = judged else {
+            return self.count(lines);
         };
-        match is_broken {
-            true => self.broken += 1,
-            false => *self.undecided.entry(sentence.clone()).or_default() += 1,
+        match &verdict {
+            Verdict::Undecided(why) => *self.undecided.entry(why).or_default() += 1,
+            Verdict::Broken(_) => self.broken += 1,
         }
-        let alike = self.findings.iter().filter(|it| it.is_broken == is_broken);
-        if alike.count() < MAX_NAMED {
+        let is_alike = |it: &&Finding| discriminant(&it.verdict) == discriminant(&verdict);
+        if self.findings.iter().filter(is_alike).count() < MAX_NAMED {
+            let lines = lines.iter().map(|it| it.line.clone()).collect();
             self.findings.push(Finding {
                 login,
-                is_broken,
-                sentence,
-                lines: lines.iter().map(|it| it.line.clone()).collect(),
+                verdict,
+                lines,
             });
         }
     }
 
     fn count(&mut self, lines: &[Entry]) {
         for (commit, kind) in KINDS {
-            let uses = lines.iter().filter(|it| it.has(commit)).count() as u64;
+            let uses = lines.iter().filter(|it| it.has(commit)).count();
             // The owner binds a login at each visit.
-            let uses = if commit == Commit::Bound {
-                uses.min(1)
-            } else {
-                uses
-            };
-            *self.used_once.entry(kind).or_default() += uses;
+            let most = if commit == Commit::Bound { 1 } else { uses };
+            *self.used_once.entry(kind).or_default() += uses.min(most) as u64;
         }
     }
 }
@@ -225,12 +223,8 @@ const KINDS: [(Commit, &str); 6] = [
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (logins, lines) = (self.logins, self.lines);
-        writeln!(
-            f,
-            "{logins:>9} logins, in {} of {lines} lines",
-            self.audit_lines
-        )?;
+        let (logins, audit_lines, lines) = (self.logins, self.audit_lines, self.lines);
+        writeln!(f, "{logins:>9} logins, in {audit_lines} of {lines} lines")?;
         writeln!(f, "{:>9} lines that cannot be read", self.unreadable_lines)?;
         for (kind, uses) in &self.used_once {
             writeln!(f, "{uses:>9} {kind}, each used once")?;
@@ -240,10 +234,18 @@ impl fmt::Display for Report {
         }
         writeln!(f, "{:>9} logins break a rule", self.broken)?;
         for it in &self.findings {
-            let verdict = if it.is_broken { "BROKEN" } else { "undecided" };
-            writeln!(f, "\nlogin {}, {verdict}: {}", it.login, it.sentence)?;
-            writeln!(f, "  lines {}", it.lines.join(" "))?;
+            let lines = it.lines.join(" ");
+            writeln!(f, "\nlogin {}, {}\n  lines {lines}", it.login, it.verdict)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undecided(why) => write!(f, "undecided: {why}"),
+            Self::Broken(violation) => write!(f, "BROKEN: {violation}"),
+        }
     }
 }

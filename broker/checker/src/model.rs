@@ -233,6 +233,29 @@ impl Rest {
 }
 
 impl<User> Answer<User> {
+    /// Its HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::Refused | Self::NotThisBrowser | Self::UpstreamLoginOver => 400,
+            Self::Unrecognised => 401,
+            Self::NotKnown => 404,
+            Self::AnotherBrowser => 410,
+            Self::ToProvider
+            | Self::FromProvider
+            | Self::ToCallback
+            | Self::CallbackWithCode
+            | Self::CallbackWithError(_) => 303,
+            Self::Started
+            | Self::Pending
+            | Self::Succeeded(_)
+            | Self::Failed(_)
+            | Self::ConfirmationPage
+            | Self::Token
+            | Self::Profile(_)
+            | Self::Revoked => 200,
+        }
+    }
+
     /// The same answer with the users named in another way.
     pub fn map<Other>(self, user: impl FnOnce(User) -> Other) -> Answer<Other> {
         match self {

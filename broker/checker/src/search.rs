@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::history::{History, Operation, Outcome};
+use crate::history::{History, LogLine, Operation, Outcome};
 use crate::model::{Answer, Begun, Commit, Commits, Model, Now, Rest, Step};
 
 /// A search that takes more than this has lost its way; a login needs a few hundred.
@@ -127,7 +127,7 @@ impl Search<'_> {
         successors
     }
 
-    /// Whether the client saw this answer, or none.
+    /// Whether the client saw this answer, or none; or a log has its status.
     fn fits(&self, operation: &Operation, answer: &Answer) -> bool {
         match &operation.outcome {
             Outcome::Answered(seen) => {
@@ -135,6 +135,7 @@ impl Search<'_> {
                 let expected = as_seen(answer.clone()).map(user);
                 expected == seen.clone().map(Some)
             }
+            Outcome::Logged(line) => answer.status() == line.status,
             _ => true,
         }
     }
@@ -210,11 +211,6 @@ impl State {
         history.operations[index].is_definite() && !is_explained
     }
 
-    /// Whether the first half of an operation has happened, and not the second.
-    pub(super) fn is_underway(&self, index: usize) -> bool {
-        matches!(self.progress[index], Progress::Underway(_))
-    }
-
     /// The outcomes that the model allows for the next half of an operation.
     pub(super) fn outcomes(&self, history: &History, index: usize) -> Vec<Possible> {
         let operation = &history.operations[index];
@@ -284,19 +280,29 @@ impl State {
         }
     }
 
-    /// Whether the commits up to `next` are those of the operation's line. What shows only after
-    /// an outage is in no line.
+    /// Whether the commits up to `next` are those of the operation's line, if it was read from one.
     fn is_logged_so(&self, operation: &Operation, index: usize, next: &Self) -> bool {
-        let Some(line) = &operation.line else {
+        let Outcome::Logged(line) = &operation.outcome else {
             return true;
         };
-        let committed = next.model.committed.since(self.model.committed);
-        match (self.progress[index], next.progress[index]) {
-            (Progress::Waiting, Progress::Underway(_)) => line.commits.include(committed),
-            (Progress::Waiting, _) => line.commits == committed,
-            (Progress::Underway(rest), _) => line.commits == rest.commits().plus(committed),
-            (Progress::Unnoticed(_) | Progress::Done, _) => true,
+        let (left, committed) = (self.left_of(line, index), self.committed_until(next));
+        match next.progress[index] {
+            Progress::Underway(_) => left.include(committed),
+            _ => left == committed,
         }
+    }
+
+    /// The commits of an operation's line that have not happened yet.
+    pub(super) fn left_of(&self, line: &LogLine, index: usize) -> Commits {
+        match self.progress[index] {
+            Progress::Underway(rest) => line.commits.since(rest.commits()),
+            _ => line.commits,
+        }
+    }
+
+    /// The commits between this point and a later one.
+    pub(super) fn committed_until(&self, next: &Self) -> Commits {
+        next.model.committed.since(self.model.committed)
     }
 
     fn with(&self, model: Model, operation: &Operation, index: usize, progress: Progress) -> Self {

@@ -134,7 +134,6 @@ impl Recorder {
             },
             is_settled: true,
             outcome: Outcome::Unknown,
-            line: None,
         };
         (operation, result)
     }

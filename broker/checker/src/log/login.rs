@@ -3,63 +3,65 @@
 //! A log does not name browsers. Every visit that binds a login is its owner's, or it would
 //! be answered 410, and a visit that is answered 410 is a stranger's. Nor does a log say
 //! which of several upstream logins, codes or tokens of a login a line is about: the search
-//! tries each. It has no results either: a result is what its login was completed with.
+//! tries each.
 
 use super::source::{Entry, Gap};
-use super::{IN_FLIGHT_MS, LIFE_MS};
-use crate::history::{AuditRecord, Flow, History, LogLine, Operation, Outage, Outcome, User};
-use crate::model::{Answer, Commit, Ending, Failure, Interval, Project, Provider, Step, Visitor};
-use crate::{TOO_MANY_ORDERS, check};
+use super::{IN_FLIGHT_MS, LIFE_MS, Verdict};
+use crate::history::{Flow, History, LogLine, Operation, Outcome};
+use crate::model::{Commit, Ending, Failure, Interval, Project, Provider, Step, Visitor};
+use crate::{TOO_MANY_ORDERS, Violation, check};
 
 /// The most lines of a login: each numbers the login or upstream login that it begins.
 pub(super) const MAX_LINES: usize = 250;
 
-/// The numbers of upstream logins that have begun without a line; the first is also that of
-/// their login.
-const UNSEEN: [u8; 2] = [0, 255];
-
 const OWNER: Visitor = Visitor::Browser(1);
 const STRANGER: Visitor = Visitor::Browser(2);
 
-/// The verdict on a login.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Proven,
-    /// The reason for which the log cannot decide.
-    Undecided(&'static str),
-    Broken(String),
-}
+/// The rules of the refusals with 400 that depend on what happened to a login before. The others
+/// (a malformed request, another browser's cookie) are not judged.
+const JUDGED_RULES: [&str; 8] = [
+    "session_key.fresh",
+    "result.once",
+    "result.expiry",
+    "result.known",
+    "code.once",
+    "code.expiry",
+    "upstream_login.once",
+    "upstream_login.expiry",
+];
 
 /// Judges a login by its lines, which are in the order of time.
-pub(super) fn judge(entries: &[Entry], gaps: &[Gap], skew_ms: i64) -> Verdict {
+///
+/// # Errors
+///
+/// If it is undecided or broken.
+pub(super) fn judge(entries: &[Entry], gaps: &[Gap], skew_ms: i64) -> Result<(), Verdict> {
     if entries.len() > MAX_LINES {
-        return Verdict::Undecided("it has too many lines");
+        return Err(Verdict::Undecided("it has too many lines"));
     }
-    let (first_ms, last_ms) = (entries[0].at_ms, entries[entries.len() - 1].at_ms);
-    let has_beginning = entries.iter().any(Entry::begins_login);
-    let before_ms = if has_beginning { 0 } else { LIFE_MS };
-    let is_near =
-        |gap: &Gap| gap.from_ms - IN_FLIGHT_MS <= last_ms && first_ms - before_ms <= gap.until_ms;
-    let gaps = gaps.iter().filter(|it| is_near(it)).copied();
-    let gaps: Vec<_> = gaps.chain(entries.iter().filter_map(Entry::gap)).collect();
-    let judged = |gaps| {
-        let login = Login {
-            entries,
-            gaps,
-            skew_ms,
-        };
-        check(&login.history())
-    };
-    let Err(violation) = judged(&[]) else {
-        return Verdict::Proven;
-    };
-    match (gaps.first(), judged(&gaps)) {
-        (Some(gap), Ok(())) => Verdict::Undecided(gap.why),
-        (_, Err(again)) if again == TOO_MANY_ORDERS => {
-            Verdict::Undecided("its operations have too many orders")
-        }
-        _ => Verdict::Broken(violation),
+    if let Some(entry) = entries.iter().find(|it| !it.is_orderly()) {
+        let violation = format!("its answer never has these steps: {entry}");
+        return Err(Verdict::Broken(violation));
     }
+    let login = Login::of(entries);
+    let explained = check(&login.history(skew_ms));
+    let Err(violation) = explained.and_then(|()| login.exchanged_once()) else {
+        return Ok(());
+    };
+    if violation == TOO_MANY_ORDERS {
+        return Err(Verdict::Undecided("its operations have too many orders"));
+    }
+    let gaps = login.gaps(gaps);
+    let Some(gap) = gaps.first() else {
+        return Err(Verdict::Broken(violation));
+    };
+    // Nobody has what a request without an answer returned: where only such lines are missing,
+    // the others have every value that was used.
+    let used = match gaps.iter().any(|it| it.is_answered) {
+        true => Ok(()),
+        false => login.used_once(),
+    };
+    Err(used.map_or_else(Verdict::Broken, |()| Verdict::Undecided(gap.why)))
 }
 
 impl Entry {
@@ -68,8 +70,15 @@ impl Entry {
         self.operation.rsplit(['/', ' ']).next().unwrap_or_default()
     }
 
+    /// Whether its steps are in the order of a login, and such as its status may have: of the
+    /// refusals only that of a code's second use takes a step.
+    fn is_orderly(&self) -> bool {
+        let may_commit = !(400..500).contains(&self.status) || self.steps == "token_revoked";
+        self.commits().is_some() && (self.steps.is_empty() || may_commit)
+    }
+
     /// Whether a login began with it.
-    fn begins_login(&self) -> bool {
+    fn starts(&self) -> bool {
         match self.name() {
             "session" => self.status == 200,
             name => name == "authorize" && self.begins().is_some(),
@@ -88,242 +97,121 @@ impl Entry {
         }
     }
 
-    /// The error with which a login fails by the rule.
-    fn failure(&self) -> Option<Failure> {
-        match self.rule.as_str() {
-            "upstream.denied" | "relay.cancelled" => Some(Failure::Denied),
-            "upstream.invalid" => Some(Failure::Invalid),
-            "upstream.unavailable" => Some(Failure::Unavailable),
-            _ => None,
-        }
-    }
-
     /// The gap that a line makes which does not say what was committed, or of which the model
     /// has no operation.
     pub(super) fn gap(&self) -> Option<Gap> {
-        let is_unbound = self.has(Commit::Completed) && !self.has(Commit::Bound);
         let why = match (self.name(), self.status, self.rule.as_str()) {
             (_, 500, _) => "a broker failed",
-            (_, 503, "store.reachable") => "the store failed",
-            ("{handle}", ..) if is_unbound => "it ended unbound",
+            (.., "store.reachable") => "the store failed",
+            ("{handle}" | "continue", 303, rule) if !rule.is_empty() => {
+                "its provider could not be reached"
+            }
             _ => return None,
         };
         Some(Gap {
             from_ms: self.at_ms - self.took_ms,
             until_ms: self.at_ms,
-            is_answered: false,
             why,
+            is_answered: false,
         })
     }
 }
 
-/// A login, and the gaps in which it may have operations without a line.
+/// The lines of a login, and what they begin, by the numbers of the lines; 0 is that of a line
+/// which is missing.
 struct Login<'e> {
     entries: &'e [Entry],
-    gaps: &'e [Gap],
-    skew_ms: i64,
+    starts: Vec<u8>,
+    /// The upstream logins that may have begun, and their visitors.
+    begun: Vec<(u8, Visitor)>,
 }
 
 impl<'e> Login<'e> {
-    fn history(&self) -> History {
-        let mut history = History::new(0, self.flow(), Provider::GitHub, &self.entries[0].login);
-        history.users = (0..=u8::MAX).map(|it| (it, user())).collect();
-        let mut audit = AuditRecord::default();
+    fn of(entries: &'e [Entry]) -> Self {
+        let numbered = || (1..).zip(entries);
+        let starts = numbered().filter_map(|(number, it)| it.starts().then_some(number));
+        let begun = numbered().filter_map(|(number, it)| Some((number, it.begins()?)));
+        Self {
+            entries,
+            starts: or_missing(starts.collect(), 0),
+            begun: or_missing(begun.collect(), (0, OWNER)),
+        }
+    }
+
+    fn history(&self, skew_ms: i64) -> History {
+        let mut history = History::new(0, Flow::Clean, Provider::GitHub, &self.entries[0].login);
         for (number, entry) in (1..).zip(self.entries) {
-            audit.exchanges += u32::from(entry.is_exchange());
-            let clock = self.clock(entry);
+            let operation = |steps, outcome| operation(entry, skew_ms, steps, outcome);
+            let steps = self.steps(number, entry);
+            if steps.is_empty() {
+                continue;
+            }
             if entry.has(Commit::UpstreamLoginConsumed) {
-                let [.., sign_in, _] = self.steps(number, entry);
-                let sign_in = operation(sign_in, clock, Outcome::Unknown);
+                let sign_in = operation(self.sign_ins(entry), Outcome::Unknown);
                 history.operations.push(sign_in);
             }
-            let Some((steps, outcome)) = self.meaning(number, entry) else {
-                continue;
+            let outcome = match entry.begins() {
+                Some(Visitor::Curl) => Outcome::Unknown,
+                _ => Outcome::Logged(LogLine {
+                    name: entry.to_string(),
+                    status: entry.status,
+                    commits: entry.commits().unwrap_or_default(),
+                }),
             };
-            for step in entry.steps.split_whitespace() {
-                *audit.steps.entry(step.to_owned()).or_default() += 1;
-            }
-            let mut operation = operation(steps, clock, outcome);
-            let (from_ns, until_ns) = (operation.invoked_ns, operation.completed_ns);
-            if entry.rule == "store.reachable" {
-                history.outages.push(Outage { from_ns, until_ns });
-            }
-            let (name, commits) = (entry.to_string(), entry.commits().unwrap_or_default());
-            operation.line = Some(LogLine { name, commits });
-            history.operations.push(operation);
+            history.operations.push(operation(steps, outcome));
         }
-        history.audit = Some(audit);
-        // They come last, for the search to try them only where nothing else goes on.
-        let unseen = self.gaps.iter().flat_map(|gap| self.unseen(gap));
-        history.operations.extend(unseen);
         history
     }
 
-    fn flow(&self) -> Flow {
-        let is_refused = |it: &Entry| it.status == 400 && it.rule.starts_with("upstream_login.");
-        let is_legacy = |it: &Entry| match it.name() {
-            "authorize" | "profile" | "revoke" => true,
-            "token" => !it.is_exchange(),
-            "{provider}" => is_refused(it) || it.has(Commit::CodeIssued),
+    /// The steps of which a line may be one; none, if it says nothing about the state of its
+    /// login.
+    fn steps(&self, number: u8, entry: &Entry) -> Vec<Step> {
+        let (is_idle, by) = (entry.steps.is_empty(), self.project(entry));
+        let is_judged = match entry.status {
+            200 | 303 | 410 => true,
+            400 => JUDGED_RULES.contains(&entry.rule.as_str()),
+            401 => entry.name() == "profile",
             _ => false,
         };
-        match self.entries.iter().any(is_legacy) {
-            true => Flow::Legacy,
-            false => Flow::Clean,
+        if entry.to != "broker" || !is_judged || entry.gap().is_some() {
+            return Vec::new();
+        }
+        let of_login = |step: &dyn Fn(u8) -> Step| -> Vec<Step> {
+            self.starts.iter().map(|login| step(*login)).collect()
+        };
+        let of_begun = |step: &dyn Fn(u8, Visitor) -> Step| -> Vec<Step> {
+            self.begun.iter().map(|(it, by)| step(*it, *by)).collect()
+        };
+        match (entry.name(), entry.begins()) {
+            ("session", _) => vec![Step::start(number, by)],
+            ("result", _) => vec![Step::read(1, by)],
+            ("authorize", Some(visitor)) => vec![Step::authorize(number, visitor, by)],
+            ("token", _) => of_begun(&|it, _| Step::redeem(it, by)),
+            ("profile", _) => of_begun(&|upstream_login, _| Step::Profile { upstream_login }),
+            ("revoke", _) => of_begun(&|upstream_login, _| Step::Revoke { upstream_login }),
+            // A cookie may come long after its login.
+            ("{provider}", _) if is_idle && self.begun == [(0, OWNER)] => Vec::new(),
+            ("{provider}", _) => of_begun(&Step::deliver),
+            ("{handle}" | "continue", Some(by)) => of_login(&|it| Step::visit(it, by, number)),
+            ("cancel", _) if entry.status == 303 => {
+                of_login(&|login| Step::Cancel { login, by: OWNER })
+            }
+            ("{handle}" | "continue" | "cancel", _) => {
+                let by = if entry.status == 410 { STRANGER } else { OWNER };
+                of_login(&|login| Step::VisitUnvouched { login, by })
+            }
+            _ => Vec::new(),
         }
     }
 
-    /// The steps of which a line may be one, and the outcome; none, if the line says nothing
-    /// about the state of its login.
-    fn meaning(&self, number: u8, entry: &Entry) -> Option<(Vec<Step>, Outcome)> {
-        let [
-            start,
-            visit,
-            ask,
-            cancel,
-            read,
-            authorize,
-            redeem,
-            profile,
-            revoke,
-            _,
-            deliver,
-        ] = self.steps(number, entry);
-        let (is_clean, is_idle) = (self.flow() == Flow::Clean, entry.steps.is_empty());
-        let failure = entry.failure().unwrap_or(Failure::Unavailable);
-        let unexpected = |what: &str| Some((read.clone(), Outcome::Unexpected(what.to_owned())));
-        let (steps, answer) = match (entry.name(), entry.status, entry.rule.as_str()) {
-            _ if entry.gap().is_some() || entry.is_exchange() => return None,
-            _ if entry.commits().is_none() => return unexpected("steps in the wrong order"),
-            ("session", 200, _) => (start, Answer::Started),
-            ("session", 400, "session_key.fresh") => (start, Answer::Refused),
-            ("result", 200, _) if is_idle => (read, Answer::Pending),
-            ("result", 200, _) => (read, self.result(entry)),
-            ("result", 400, "result.once" | "result.expiry" | "result.known") => {
-                (read, Answer::Refused)
-            }
-            ("token", 200, _) => (redeem, Answer::Token),
-            ("token", 400, "code.once" | "code.expiry") => (redeem, Answer::Refused),
-            ("profile", 200, _) => (profile, Answer::Profile(user())),
-            ("profile", 401, _) => (profile, Answer::Unrecognised),
-            ("revoke", 200, _) => (revoke, Answer::Revoked),
-            ("authorize", 303, "") => (authorize, Answer::ToProvider),
-            // A cookie may come long after its login.
-            ("{provider}", ..) if is_idle && self.begun(entry).is_empty() => return None,
-            ("{provider}", 303, _) if is_clean => (deliver, Answer::ToCallback),
-            ("{provider}", 303, _) if entry.has(Commit::CodeIssued) => {
-                (deliver, Answer::CallbackWithCode)
-            }
-            ("{provider}", 303, _) => (deliver, Answer::CallbackWithError(failure)),
-            ("{provider}", 400, "upstream_login.once" | "upstream_login.expiry") => {
-                (deliver, Answer::Refused)
-            }
-            ("{handle}" | "continue", 303, "") => match entry.begins() {
-                Some(OWNER) => (visit, Answer::ToProvider),
-                Some(_) => return Some((visit, Outcome::Unknown)),
-                None => (ask, Answer::ToCallback),
-            },
-            ("{handle}" | "continue" | "cancel", 303, _) => (cancel, Answer::ToCallback),
-            ("{handle}", 200, _) => (ask, Answer::ConfirmationPage),
-            (_, 410, _) => (ask, Answer::AnotherBrowser),
-            _ if !is_idle => return unexpected("steps that its answer excludes"),
-            _ => return None,
+    /// The sign-ins of which one came before a callback that counted.
+    fn sign_ins(&self, callback: &Entry) -> Vec<Step> {
+        let ending = match callback.rule.is_empty() {
+            true => Ending::Success,
+            false => Ending::Error(Failure::Denied),
         };
-        Some((steps, Outcome::Answered(answer)))
-    }
-
-    /// The steps that a line may be: to start, visit, look at, cancel and read its login; to
-    /// authorize, redeem, read and revoke; to sign in and deliver.
-    fn steps(&self, number: u8, entry: &Entry) -> [Vec<Step>; 11] {
-        let (key, at, wrong, project) = (1, Provider::GitHub, None, self.project(entry));
-        let (by, upstream_login, ending) = (project, number, self.ending(entry));
-        let started = self
-            .before(entry)
-            .filter(|(_, it)| it.begins_login())
-            .last();
-        let login = started.map_or(0, |(number, _)| number);
-        let visitor = entry.begins().unwrap_or(OWNER);
-        let looks = if entry.status == 410 { STRANGER } else { OWNER };
-        let begun = self.begun(entry);
-        let of_begun = |step: &dyn Fn(u8, Visitor) -> Step| -> Vec<Step> {
-            match begun[..] {
-                [] => vec![step(UNSEEN[0], OWNER)],
-                _ => begun.iter().map(|(it, by)| step(*it, *by)).collect(),
-            }
-        };
-        [
-            vec![Step::Start {
-                login: number,
-                key,
-                by,
-                at,
-                wrong,
-            }],
-            vec![Step::Visit {
-                login,
-                by: visitor,
-                upstream_login,
-            }],
-            vec![Step::VisitUnvouched { login, by: looks }],
-            vec![Step::Cancel { login, by: OWNER }],
-            vec![Step::Read { key, by, wrong }],
-            vec![Step::Authorize {
-                upstream_login,
-                by: OWNER,
-                project,
-                at,
-            }],
-            of_begun(&|upstream_login, _| Step::Redeem {
-                upstream_login,
-                by,
-                wrong,
-            }),
-            of_begun(&|upstream_login, _| Step::Profile { upstream_login }),
-            of_begun(&|upstream_login, _| Step::Revoke { upstream_login }),
-            of_begun(&|upstream_login, _| Step::SignIn {
-                upstream_login,
-                ending,
-            }),
-            of_begun(&|upstream_login, by| Step::Deliver { upstream_login, by }),
-        ]
-    }
-
-    /// The operations that a gap may hide. A client that got no answer has neither cookie nor
-    /// code, and goes on with neither.
-    fn unseen(&self, gap: &Gap) -> Vec<Operation> {
-        let end = &self.entries[self.entries.len() - 1];
-        let [
-            start,
-            visit,
-            _,
-            cancel,
-            read,
-            authorize,
-            redeem,
-            _,
-            revoke,
-            sign_in,
-            deliver,
-        ] = self.steps(UNSEEN[0], end);
-        let [_, visit_again, _, _, _, authorize_again, ..] = self.steps(UNSEEN[1], end);
-        let hidden = match self.flow() {
-            Flow::Clean => vec![sign_in, deliver, read, start, visit, visit_again, cancel],
-            Flow::Legacy => vec![sign_in, deliver, redeem, revoke, authorize, authorize_again],
-        };
-        let (earliest_ms, latest_ms) = (gap.from_ms - IN_FLIGHT_MS, gap.until_ms);
-        let clock = Interval {
-            earliest_ms,
-            latest_ms,
-        };
-        let is_possible = |steps: &Vec<Step>| match steps[0] {
-            Step::Authorize { .. } => gap.is_answered,
-            Step::Visit { upstream_login, .. } => gap.is_answered || upstream_login == UNSEEN[0],
-            Step::Start { .. } => !self.entries.iter().any(Entry::begins_login),
-            _ => true,
-        };
-        let hidden = hidden.into_iter().filter(is_possible);
-        let hidden = hidden.map(|steps| operation(steps, clock, Outcome::Unknown));
-        hidden.collect()
+        let begun = self.begun.iter();
+        begun.map(|(it, _)| Step::sign_in(*it, ending)).collect()
     }
 
     /// The project of a line; B, if it is not that of the first.
@@ -336,59 +224,64 @@ impl<'e> Login<'e> {
         }
     }
 
-    /// The upstream logins that may have begun before the end of `entry`, and their visitors.
-    fn begun(&self, entry: &Entry) -> Vec<(u8, Visitor)> {
-        let seen = self
-            .before(entry)
-            .filter_map(|(number, it)| Some((number, it.begins()?)));
-        let unseen = UNSEEN.map(|it| (it, OWNER)).into_iter();
-        seen.chain(unseen.filter(|_| self.gaps.iter().any(|it| it.is_answered)))
-            .collect()
+    /// The gaps that may hide lines of it.
+    fn gaps(&self, gaps: &[Gap]) -> Vec<Gap> {
+        let entries = self.entries;
+        let (first_ms, last_ms) = (entries[0].at_ms, entries[entries.len() - 1].at_ms);
+        let before_ms = if self.starts == [0] { LIFE_MS } else { 0 };
+        let from_ms = first_ms - before_ms;
+        let is_near = |it: &&Gap| it.from_ms - IN_FLIGHT_MS <= last_ms && from_ms <= it.until_ms;
+        let near = gaps.iter().filter(is_near).copied();
+        near.chain(entries.iter().filter_map(Entry::gap)).collect()
     }
 
-    /// The lines, with their numbers, of which the requests began before the end of `entry`'s.
-    fn before(&self, entry: &Entry) -> impl Iterator<Item = (u8, &'e Entry)> {
-        let end_ms = self.clock(entry).latest_ms;
-        let lines = (1..).zip(self.entries);
-        lines.filter(move |(_, it)| self.clock(it).earliest_ms <= end_ms)
+    /// Whether each code of a provider was exchanged for a callback that counted.
+    fn exchanged_once(&self) -> Result<(), Violation> {
+        let callbacks = self.count(Commit::UpstreamLoginConsumed);
+        let mut exchanges = self.entries.iter().filter(|it| it.is_exchange());
+        exchanges.nth(callbacks).map_or(Ok(()), |entry| {
+            Err(format!(
+                "an exchange without a callback that counted: {entry}"
+            ))
+        })
     }
 
-    /// The bounds of a request, by the clock of any broker.
-    fn clock(&self, entry: &Entry) -> Interval {
-        Interval {
-            earliest_ms: entry.at_ms - entry.took_ms - self.skew_ms,
-            latest_ms: entry.at_ms + self.skew_ms,
+    /// Whether nothing was used more often than there was of it.
+    fn used_once(&self) -> Result<(), Violation> {
+        let opened = self.starts.len();
+        for (commit, available) in [
+            (Commit::UpstreamLoginConsumed, self.begun.len()),
+            (Commit::Completed, opened),
+            (Commit::ResultConsumed, opened),
+            (Commit::CodeRedeemed, self.count(Commit::CodeIssued).max(1)),
+        ] {
+            let mut uses = self.entries.iter().filter(|it| it.has(commit));
+            if let Some(entry) = uses.nth(available) {
+                return Err(format!("one {} too many: {entry}", commit.name()));
+            }
         }
+        Ok(())
     }
 
-    /// The ending of the sign-in whose callback `entry` is.
-    fn ending(&self, entry: &Entry) -> Ending {
-        let is_its_own = |it: &Entry| it.is_exchange() && it.request_id == entry.request_id;
-        match (entry.failure(), self.entries.iter().any(is_its_own)) {
-            (None, _) => Ending::Success,
-            (Some(failure), true) => Ending::BadCode(failure),
-            (Some(failure), false) => Ending::Error(failure),
-        }
-    }
-
-    /// The result that a read consumed. A login that ended before its sign-in is read as one
-    /// that was cancelled, for so the model has it.
-    fn result(&self, read: &Entry) -> Answer<User> {
-        let completed = self
-            .before(read)
-            .filter(|(_, it)| it.has(Commit::Completed));
-        match completed.last() {
-            Some((_, it)) if it.name() != "{provider}" => Answer::Failed(Failure::Denied),
-            Some((_, it)) => it
-                .failure()
-                .map_or(Answer::Succeeded(user()), Answer::Failed),
-            None => Answer::Succeeded(user()),
-        }
+    /// The number of lines with a step.
+    fn count(&self, commit: Commit) -> usize {
+        self.entries.iter().filter(|it| it.has(commit)).count()
     }
 }
 
-fn operation(steps: Vec<Step>, clock: Interval, outcome: Outcome) -> Operation {
-    // Times are whole milliseconds, rounded down.
+fn or_missing<T>(found: Vec<T>, missing: T) -> Vec<T> {
+    match found.is_empty() {
+        true => vec![missing],
+        false => found,
+    }
+}
+
+/// The operation of a line. Times are whole milliseconds, rounded down.
+fn operation(entry: &Entry, skew_ms: i64, steps: Vec<Step>, outcome: Outcome) -> Operation {
+    let clock = Interval {
+        earliest_ms: entry.at_ms - entry.took_ms - skew_ms,
+        latest_ms: entry.at_ms + skew_ms,
+    };
     let ns = |ms: i64| u64::try_from(ms).unwrap_or_default() * 1_000_000;
     Operation {
         steps,
@@ -397,16 +290,5 @@ fn operation(steps: Vec<Step>, clock: Interval, outcome: Outcome) -> Operation {
         clock,
         is_settled: false,
         outcome,
-        line: None,
-    }
-}
-
-/// The user of every profile: the log has none.
-fn user() -> User {
-    let (provider, id, subject) = Default::default();
-    User {
-        provider,
-        id,
-        subject,
     }
 }

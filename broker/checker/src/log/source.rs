@@ -1,19 +1,13 @@
 //! The lines of one log.
 
 use std::fmt;
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead, Split};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Report;
 use crate::model::{Commit, Commits};
-
-/// A longer line is none of a broker.
-const MAX_LINE_BYTES: u64 = 1 << 20;
-
-/// The reason of a gap before which a broker may have been killed.
-const RESTARTED: &str = "a broker started meanwhile";
 
 /// A line of the audit log: the fields that tell something about a login.
 #[derive(Debug, Default, Deserialize)]
@@ -24,7 +18,6 @@ pub(super) struct Entry {
     pub(super) line: String,
     pub(super) at_ms: i64,
     pub(super) took_ms: i64,
-    pub(super) request_id: String,
     pub(super) to: String,
     pub(super) operation: String,
     pub(super) status: u16,
@@ -40,10 +33,11 @@ pub(super) struct Entry {
 pub(super) struct Gap {
     pub(super) from_ms: i64,
     pub(super) until_ms: i64,
-    /// Whether the missing requests may have been answered: a line comes before its answer.
-    pub(super) is_answered: bool,
     /// The reason.
     pub(super) why: &'static str,
+    /// Whether the requests of the missing lines may have been answered: a broker writes a line
+    /// before its answer leaves, so one that was killed did not answer them.
+    pub(super) is_answered: bool,
 }
 
 impl Entry {
@@ -66,108 +60,84 @@ impl Entry {
         self.operation == "POST token"
     }
 
-    /// Whether neither it nor `other` committed anything, and they differ in time alone.
+    /// Whether it differs from `other` in time alone, and neither changed anything.
     pub(super) fn repeats(&self, other: &Self) -> bool {
-        let said = |it: &Self| {
-            (
-                it.operation.clone(),
-                it.status,
-                it.rule.clone(),
-                it.steps.clone(),
-            )
-        };
-        self.steps.is_empty() && !self.is_exchange() && said(self) == said(other)
+        let said = |it: &Self| (it.operation.clone(), it.status, it.rule.clone());
+        let is_idle = |it: &Self| it.steps.is_empty() && !it.is_exchange();
+        is_idle(self) && is_idle(other) && said(self) == said(other)
     }
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            line,
-            operation,
-            status,
-            steps,
-            rule,
-            ..
-        } = self;
-        let said = format!("{steps} {rule}");
+        let said = format!("{} {}", self.steps, self.rule);
+        let (line, operation, status) = (&self.line, &self.operation, self.status);
         write!(f, "line {line}: {operation} {status} {}", said.trim())
     }
 }
 
 /// One log, in the order of time.
 pub(super) struct Source<R> {
+    /// The name before the numbers of its lines.
     name: String,
-    reader: R,
-    lines: u64,
-    pub(super) next: Option<Entry>,
-    /// The time of the line before the next, and why lines in between may be missing.
-    last_ms: i64,
-    missing: Option<&'static str>,
+    lines: Split<R>,
+    read: u64,
+    next: Option<Entry>,
 }
 
 impl<R: BufRead> Source<R> {
-    /// A log at its beginning.
+    /// A log at its beginning, before it was [advanced](Self::advance) to its first line.
     pub(super) fn new(name: String, reader: R) -> Self {
-        let missing = Some("its beginning may be missing");
         Self {
             name,
-            reader,
-            lines: 0,
+            lines: reader.split(b'\n'),
+            read: 0,
             next: None,
-            last_ms: 0,
-            missing,
         }
     }
 
-    /// Takes the next line, and the gap before it.
-    pub(super) fn take(&mut self) -> Option<(Entry, Option<Gap>)> {
-        let entry = self.next.take()?;
-        let (from_ms, until_ms) = (self.last_ms, entry.at_ms);
-        self.last_ms = entry.at_ms;
-        let gap = self.missing.take().map(|why| Gap {
-            from_ms,
-            until_ms,
-            is_answered: why != RESTARTED,
-            why,
-        });
-        Some((entry, gap))
+    /// The time of its next line; none at the end.
+    pub(super) fn next_ms(&self) -> Option<i64> {
+        self.next.as_ref().map(|it| it.at_ms)
     }
 
-    /// Reads on to the next line of the audit log. At the end, the gap after it.
-    pub(super) fn advance(&mut self, report: &mut Report) -> io::Result<Option<Gap>> {
-        loop {
-            let mut bytes = Vec::new();
-            let mut reader = (&mut self.reader).take(MAX_LINE_BYTES);
-            if reader.read_until(b'\n', &mut bytes)? == 0 {
-                let (from_ms, until_ms) = (self.last_ms, self.last_ms);
-                return Ok(Some(Gap {
-                    from_ms,
-                    until_ms,
-                    is_answered: false,
-                    why: "the log ends",
-                }));
-            }
-            self.lines += 1;
+    /// Takes its next line of the audit log, and reads on to the one after that. Returns it with
+    /// the gap between the two.
+    pub(super) fn advance(
+        &mut self,
+        report: &mut Report,
+    ) -> io::Result<(Option<Entry>, Option<Gap>)> {
+        let taken = self.next.take();
+        let mut gap = Gap {
+            from_ms: taken.as_ref().map_or(0, |it| it.at_ms),
+            until_ms: i64::MAX,
+            why: "its beginning may be missing",
+            is_answered: true,
+        };
+        let mut has_gap = self.read == 0;
+        while let Some(line) = self.lines.next().transpose()? {
+            self.read += 1;
             report.lines += 1;
-            let line: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-            let entry = Entry::deserialize(&line["fields"]).unwrap_or_default();
-            match (line["target"].as_str(), line["fields"]["message"].as_str()) {
-                (Some("audit"), _) if entry.at_ms > 0 => {
-                    report.audit_lines += 1;
-                    let line = format!("{}{}", self.name, self.lines);
-                    self.next = Some(Entry { line, ..entry });
-                    return Ok(None);
-                }
-                (Some("audit") | None, _) => {
-                    report.unreadable_lines += 1;
-                    self.missing = Some("a line cannot be read");
-                }
-                (_, Some(message)) if message.starts_with("Serving") => {
-                    self.missing = Some(RESTARTED);
-                }
-                _ => {}
+            let line: Value = serde_json::from_slice(&line).unwrap_or_default();
+            let (target, fields) = (&line["target"], &line["fields"]);
+            let message = fields["message"].as_str().unwrap_or_default();
+            let entry = Entry::deserialize(fields).unwrap_or_default();
+            if target == "audit" && entry.at_ms > 0 {
+                report.audit_lines += 1;
+                gap.until_ms = entry.at_ms;
+                let line = format!("{}{}", self.name, self.read);
+                self.next = Some(Entry { line, ..entry });
+                return Ok((taken, has_gap.then_some(gap)));
+            }
+            if target == "audit" || target.is_null() {
+                report.unreadable_lines += 1;
+                (gap.why, gap.is_answered, has_gap) = ("a line cannot be read", true, true);
+            } else if message.starts_with("Serving") {
+                // The broker before it may have been killed.
+                (gap.why, gap.is_answered, has_gap) = ("a broker started meanwhile", false, true);
             }
         }
+        (gap.why, gap.is_answered) = ("the log ends", false);
+        Ok((taken, Some(gap)))
     }
 }

@@ -166,6 +166,60 @@ pub enum Failure {
     Invalid,
 }
 
+/// The steps as they are without a flaw, at GitHub.
+impl Step {
+    pub(crate) fn start(login: u8, by: Project) -> Self {
+        Self::Start {
+            login,
+            key: 1,
+            by,
+            at: Provider::GitHub,
+            wrong: None,
+        }
+    }
+
+    pub(crate) fn visit(login: u8, by: Visitor, upstream_login: u8) -> Self {
+        Self::Visit {
+            login,
+            by,
+            upstream_login,
+        }
+    }
+
+    pub(crate) fn authorize(upstream_login: u8, by: Visitor, project: Project) -> Self {
+        Self::Authorize {
+            upstream_login,
+            by,
+            project,
+            at: Provider::GitHub,
+        }
+    }
+
+    pub(crate) fn sign_in(upstream_login: u8, ending: Ending) -> Self {
+        Self::SignIn {
+            upstream_login,
+            ending,
+        }
+    }
+
+    pub(crate) fn deliver(upstream_login: u8, by: Visitor) -> Self {
+        Self::Deliver { upstream_login, by }
+    }
+
+    pub(crate) const fn read(key: u8, by: Project) -> Self {
+        let wrong = None;
+        Self::Read { key, by, wrong }
+    }
+
+    pub(crate) const fn redeem(upstream_login: u8, by: Project) -> Self {
+        Self::Redeem {
+            upstream_login,
+            by,
+            wrong: None,
+        }
+    }
+}
+
 impl Step {
     /// The upstream login that it may begin.
     pub fn begins(self) -> Option<u8> {
@@ -176,9 +230,7 @@ impl Step {
             _ => None,
         }
     }
-}
 
-impl Step {
     /// The visitor who takes it, if a visitor does.
     pub fn by(self) -> Option<Visitor> {
         match self {

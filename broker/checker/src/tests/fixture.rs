@@ -30,7 +30,6 @@ pub(super) fn history(flow: Flow, lines: &[Line]) -> History {
             },
             is_settled: true,
             outcome: outcome.clone(),
-            line: None,
         });
     }
     history
@@ -58,57 +57,27 @@ pub(super) fn unknown(step: Step) -> Line {
 }
 
 pub(super) fn start(login: u8) -> Step {
-    Step::Start {
-        login,
-        key: 1,
-        by: Project::A,
-        at: Provider::GitHub,
-        wrong: None,
-    }
+    Step::start(login, Project::A)
 }
 
 pub(super) fn visit(by: Visitor, upstream_login: u8) -> Step {
-    Step::Visit {
-        login: 1,
-        by,
-        upstream_login,
-    }
+    Step::visit(1, by, upstream_login)
 }
 
 pub(super) fn authorize() -> Step {
-    Step::Authorize {
-        upstream_login: 1,
-        by: ANN,
-        project: Project::A,
-        at: Provider::GitHub,
-    }
+    Step::authorize(1, ANN, Project::A)
 }
 
 pub(super) fn sign_in(ending: Ending) -> Line {
-    let step = Step::SignIn {
-        upstream_login: 1,
-        ending,
-    };
-    answered(step, Answer::FromProvider)
+    answered(Step::sign_in(1, ending), Answer::FromProvider)
 }
 
 pub(super) fn deliver(by: Visitor) -> Step {
-    Step::Deliver {
-        upstream_login: 1,
-        by,
-    }
+    Step::deliver(1, by)
 }
 
-pub(super) const READ: Step = Step::Read {
-    key: 1,
-    by: Project::A,
-    wrong: None,
-};
-pub(super) const REDEEM: Step = Step::Redeem {
-    upstream_login: 1,
-    by: Project::A,
-    wrong: None,
-};
+pub(super) const READ: Step = Step::read(1, Project::A);
+pub(super) const REDEEM: Step = Step::redeem(1, Project::A);
 pub(super) const PROFILE: Step = Step::Profile { upstream_login: 1 };
 pub(super) const REVOKE: Step = Step::Revoke { upstream_login: 1 };
 
@@ -168,12 +137,6 @@ pub(super) fn logged(mut history: History, commits: &[Commit]) -> History {
     history
 }
 
-pub(super) const COMPLETED: &[Commit] = &[
-    Commit::Opened,
-    Commit::Bound,
-    Commit::UpstreamLoginConsumed,
-    Commit::Completed,
-];
 pub(super) const CONSUMED: &[Commit] = &[
     Commit::Opened,
     Commit::Bound,
@@ -181,18 +144,15 @@ pub(super) const CONSUMED: &[Commit] = &[
     Commit::Completed,
     Commit::ResultConsumed,
 ];
-pub(super) const ISSUED: &[Commit] = &[Commit::UpstreamLoginConsumed, Commit::CodeIssued];
-pub(super) const REDEEMED: &[Commit] = &[
-    Commit::UpstreamLoginConsumed,
-    Commit::CodeIssued,
-    Commit::CodeRedeemed,
-];
+pub(super) const COMPLETED: &[Commit] = CONSUMED.split_at(4).0;
 pub(super) const REVOKED: &[Commit] = &[
     Commit::UpstreamLoginConsumed,
     Commit::CodeIssued,
     Commit::CodeRedeemed,
     Commit::TokenRevoked,
 ];
+pub(super) const REDEEMED: &[Commit] = REVOKED.split_at(3).0;
+pub(super) const ISSUED: &[Commit] = REVOKED.split_at(2).0;
 
 #[track_caller]
 pub(super) fn assert_wrong(history: &History, about: &str) {
