@@ -81,7 +81,7 @@ fn diagnosis(history: &History, state: &State) -> Violation {
             };
             let left = state.left_of(line, index);
             let differs = |commit| (left.count(commit) > 0) != is_due(commit);
-            let differing = Commit::ALL.into_iter().find(|it| differs(*it));
+            let differing = Commit::ALL.iter().copied().find(|it| differs(*it));
             let sentence = of_line(&state.model, operation.step(), differing, line, &expected);
             return format!("{sentence}: {}", line.name);
         }

@@ -80,14 +80,12 @@ pub enum Begun {
     Underway(Rest),
 }
 
-/// The second half of an operation that commits twice.
+/// The second half of an operation that commits twice, which is a delivery: the upstream login
+/// is consumed; its outcome is not stored yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rest {
-    /// The upstream login is consumed; its outcome is not stored yet.
-    Delivery {
-        /// The number of the upstream login.
-        upstream_login: u8,
-    },
+pub struct Rest {
+    /// The number of the upstream login.
+    pub upstream_login: u8,
 }
 
 impl Model {
@@ -161,31 +159,20 @@ impl Model {
     }
 
     /// Takes the second half of a step.
-    pub fn finish(&mut self, rest: Rest, now: &mut Now) -> Answer {
-        match rest {
-            Rest::Delivery { upstream_login } => {
-                let delivered = self.upstream_login(upstream_login);
-                let outcome = delivered.outcome(upstream_login, now);
-                let Purpose::Clean { login } = delivered.purpose else {
-                    return self.issue_code(upstream_login, outcome, now.at);
-                };
-                self.complete(login, outcome, now)
-            }
+    pub fn finish(&mut self, Rest { upstream_login }: Rest, now: &mut Now) -> Answer {
+        let delivered = self.upstream_login(upstream_login);
+        let outcome = delivered.outcome(upstream_login, now);
+        match delivered.purpose {
+            Purpose::Clean { login } => self.complete(login, outcome, now),
+            Purpose::Legacy { .. } => self.issue_code(upstream_login, outcome, now.at),
         }
     }
 
     /// The answer to a step whose second half the store could not take.
-    pub fn finish_without_store(&self, rest: Rest) -> Answer {
-        match rest {
-            Rest::Delivery { upstream_login }
-                if matches!(
-                    self.upstream_login(upstream_login).purpose,
-                    Purpose::Legacy { .. }
-                ) =>
-            {
-                Answer::CallbackWithError(Failure::Unavailable)
-            }
-            Rest::Delivery { .. } => Answer::ToCallback,
+    pub fn finish_without_store(&self, Rest { upstream_login }: Rest) -> Answer {
+        match self.upstream_login(upstream_login).purpose {
+            Purpose::Clean { .. } => Answer::ToCallback,
+            Purpose::Legacy { .. } => Answer::CallbackWithError(Failure::Unavailable),
         }
     }
 
@@ -217,18 +204,7 @@ impl Model {
         let is_exchanged = delivered.has_code();
         self.exchanges += u8::from(is_exchanged);
         self.committed.add(Commit::UpstreamLoginConsumed);
-        Begun::Underway(Rest::Delivery { upstream_login })
-    }
-}
-
-impl Rest {
-    /// The commits of the first half.
-    pub fn commits(self) -> Commits {
-        let mut commits = Commits::default();
-        commits.add(match self {
-            Self::Delivery { .. } => Commit::UpstreamLoginConsumed,
-        });
-        commits
+        Begun::Underway(Rest { upstream_login })
     }
 }
 
@@ -245,14 +221,7 @@ impl<User> Answer<User> {
             | Self::ToCallback
             | Self::CallbackWithCode
             | Self::CallbackWithError(_) => 303,
-            Self::Started
-            | Self::Pending
-            | Self::Succeeded(_)
-            | Self::Failed(_)
-            | Self::ConfirmationPage
-            | Self::Token
-            | Self::Profile(_)
-            | Self::Revoked => 200,
+            _ => 200,
         }
     }
 

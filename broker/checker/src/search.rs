@@ -294,10 +294,11 @@ impl State {
 
     /// The commits of an operation's line that have not happened yet.
     pub(super) fn left_of(&self, line: &LogLine, index: usize) -> Commits {
-        match self.progress[index] {
-            Progress::Underway(rest) => line.commits.since(rest.commits()),
-            _ => line.commits,
+        let mut happened = Commits::default();
+        if matches!(self.progress[index], Progress::Underway(_)) {
+            happened.add(Commit::UpstreamLoginConsumed);
         }
+        line.commits.since(happened)
     }
 
     /// The commits between this point and a later one.

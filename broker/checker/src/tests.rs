@@ -1,5 +1,6 @@
 //! The checker can fail: each false history is named for what is wrong with it, and the
-//! true ones that look like it are explained.
+//! true ones that look like it are explained. What a log shows of them as well (values that are
+//! used twice, late, or lost) is in [`log`](crate::log)'s tests.
 
 mod fixture;
 
@@ -23,27 +24,6 @@ fn a_login_that_went_well_is_explained_in_both_flows() {
 }
 
 #[test]
-fn nothing_is_granted_twice() {
-    let twice = [
-        read(Answer::Succeeded(ada())),
-        read(Answer::Succeeded(ada())),
-    ];
-    assert_wrong(&clean(&twice), "a result was returned twice");
-    let twice = [redeem(Answer::Token), redeem(Answer::Token)];
-    assert_wrong(&legacy(&twice), "a code was redeemed twice");
-    let twice = [answered(deliver(ANN), Answer::CallbackWithCode)];
-    assert_wrong(&legacy(&twice), "an upstream login was accepted twice");
-    let twice = [
-        answered(start(1), Answer::Started),
-        answered(start(2), Answer::Started),
-    ];
-    assert_wrong(
-        &history(Flow::Clean, &twice),
-        "a session key was accepted twice",
-    );
-}
-
-#[test]
 fn two_grants_are_wrong_even_when_they_overlap() {
     let mut twice = clean(&[
         read(Answer::Succeeded(ada())),
@@ -62,14 +42,12 @@ fn a_refusal_may_overlap_the_grant_and_not_come_before_it() {
 }
 
 #[test]
-fn a_result_is_not_promised_once_it_is_there_or_gone() {
+fn a_result_is_not_promised_once_it_is_there() {
+    let mut meanwhile = clean(&[read(Answer::Pending)]);
     assert_wrong(
-        &clean(&[read(Answer::Pending)]),
+        &meanwhile,
         "a login was lost: it is pending, and its browser is back",
     );
-    let gone = [read(Answer::Succeeded(ada())), read(Answer::Pending)];
-    assert_wrong(&clean(&gone), "a result was promised after it was gone");
-    let mut meanwhile = clean(&[read(Answer::Pending)]);
     meanwhile.operations[3].completed_ns = meanwhile.operations[4].completed_ns;
     assert_right(&meanwhile);
 }
@@ -195,28 +173,14 @@ fn a_history_can_be_read() {
 }
 
 #[test]
-fn nothing_outlives_its_time() {
-    let was_read = clean(&[read(Answer::Succeeded(ada()))]);
-    assert_right(&was_read);
-    let over = late(was_read, 4, LOGIN_LIFETIME_MS);
-    assert_wrong(&over, "a result was returned after its end");
-    let redeemed = legacy(&[redeem(Answer::Token)]);
-    let over = late(redeemed, 3, CODE_LIFETIME_MS);
-    assert_wrong(&over, "a code was redeemed after its end");
-    let shown = legacy(&[redeem(Answer::Token), profile(Answer::Profile(ada()))]);
-    let over = late(shown, 4, TOKEN_LIFETIME_MS);
-    assert_wrong(&over, "a token outlived its end");
-    let refused = late(legacy(&[redeem(Answer::Refused)]), 3, CODE_LIFETIME_MS);
-    assert_right(&refused);
-}
-
-#[test]
 fn a_time_that_is_in_doubt_is_held_against_nothing() {
     // The code was issued and redeemed within half a second each.
     let doubtful = CODE_LIFETIME_MS - SECOND_MS;
     for answer in [Answer::Token, Answer::Refused] {
         assert_right(&late(legacy(&[redeem(answer)]), 3, doubtful));
     }
+    let refused = late(legacy(&[redeem(Answer::Refused)]), 3, CODE_LIFETIME_MS);
+    assert_right(&refused);
 }
 
 #[test]
@@ -240,25 +204,6 @@ fn a_token_that_was_ended_opens_nothing() {
     assert_wrong(&after(redeem(Answer::Refused)), "a token outlived its end");
     // The revocation may not have reached the broker.
     assert_right(&after(unknown(REVOKE)));
-}
-
-#[test]
-fn what_was_acknowledged_is_not_lost() {
-    assert_wrong(&clean(&[read(Answer::Refused)]), "a result was lost");
-    assert_wrong(&legacy(&[redeem(Answer::Refused)]), "a code was lost");
-    let refused = [
-        answered(authorize(), Answer::ToProvider),
-        sign_in(Ending::Success),
-        answered(deliver(ANN), Answer::Refused),
-    ];
-    assert_wrong(
-        &history(Flow::Legacy, &refused),
-        "an upstream login was lost",
-    );
-    let gone = [redeem(Answer::Token), profile(Answer::Unrecognised)];
-    assert_wrong(&legacy(&gone), "a token was lost");
-    let opened = [answered(start(1), Answer::Started), read(Answer::Refused)];
-    assert_wrong(&history(Flow::Clean, &opened), "lost while it was pending");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! answer leaves, so that every operation with an answer is in the log.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::io::{BufRead as _, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -51,13 +52,23 @@ impl AuditLog {
         }))
     }
 
-    /// Reads `log` to its end. A broker that writes faster waits, so that no line is lost.
-    pub(crate) fn follow(&self, log: impl Read + Send + 'static) -> JoinHandle<()> {
+    /// Reads `log` to its end, and keeps its lines in a file if there is one. A broker that
+    /// writes faster waits, so that no line is lost.
+    pub(crate) fn follow(
+        &self,
+        log: impl Read + Send + 'static,
+        mut kept: Option<File>,
+    ) -> JoinHandle<()> {
         let reader = self.clone();
         tokio::task::spawn_blocking(move || {
             let lines = BufReader::new(log).split(b'\n');
             for line in lines.map_while(Result::ok) {
-                reader.read(&String::from_utf8_lossy(&line));
+                let line = String::from_utf8_lossy(&line);
+                reader.read(&line);
+                if let Some(Err(error)) = kept.as_mut().map(|file| writeln!(file, "{line}")) {
+                    let error = format!("a line of the log cannot be kept: {error}");
+                    reader.entries().errors.push(error);
+                }
             }
         })
     }

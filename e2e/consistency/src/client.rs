@@ -317,7 +317,7 @@ fn is_of_a_browser(step: Step) -> bool {
 }
 
 fn failure(name: &str) -> Option<Failure> {
-    Failure::ALL.into_iter().find(|it| it.name() == name)
+    name.parse().ok()
 }
 
 /// The address at which a browser arrives that is sent to `location`: an empty fragment

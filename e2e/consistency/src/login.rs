@@ -83,23 +83,14 @@ impl Login {
     /// `POST /v1/login/session` with the key of this login.
     pub(crate) fn start(&mut self) -> Call {
         self.logins += 1;
-        self.call(Step::Start {
-            login: self.logins,
-            key: KEY,
-            by: Project::A,
-            at: self.history.provider,
-            wrong: None,
-        })
+        let at = self.history.provider;
+        self.call(Step::start(self.logins, Project::A, at))
     }
 
     /// A visit of the authorization URL, from the consumer's page.
     pub(crate) fn visit(&mut self, login: u8, by: Visitor) -> Call {
         self.upstream_logins += 1;
-        self.call(Step::Visit {
-            login,
-            by,
-            upstream_login: self.upstream_logins,
-        })
+        self.call(Step::visit(login, by, self.upstream_logins))
     }
 
     /// Continue, on the confirmation page.
@@ -119,12 +110,8 @@ impl Login {
         let transaction = transaction.expect("a clean login has no transaction");
         self.player
             .give_transaction(self.upstream_logins, transaction);
-        self.call(Step::Authorize {
-            upstream_login: self.upstream_logins,
-            by,
-            project: Project::A,
-            at: self.history.provider,
-        })
+        let at = self.history.provider;
+        self.call(Step::authorize(self.upstream_logins, by, Project::A, at))
     }
 
     /// The delivery of the provider's answer to the broker's callback.
@@ -135,20 +122,12 @@ impl Login {
 
     /// `POST /v1/login/result`
     pub(crate) fn read(&self) -> Call {
-        self.call(Step::Read {
-            key: KEY,
-            by: Project::A,
-            wrong: None,
-        })
+        self.call(Step::read(Project::A, None))
     }
 
     /// `POST /v1/token`; none without a code.
     pub(crate) fn redeem(&self, upstream_login: u8, wrong: Option<Wrong>) -> Option<Call> {
-        let step = Step::Redeem {
-            upstream_login,
-            by: Project::A,
-            wrong,
-        };
+        let step = Step::redeem(upstream_login, Project::A, wrong);
         self.player
             .has_code(upstream_login)
             .then(|| self.call(step))

@@ -124,10 +124,8 @@ impl Providers {
         self.upstream
             .provider(imitated(provider))
             .queue(script.next)?;
-        let steps = script.endings.into_iter().map(|ending| Step::SignIn {
-            upstream_login,
-            ending,
-        });
+        let endings = script.endings.into_iter();
+        let steps = endings.map(|ending| Step::sign_in(upstream_login, ending));
         let steps: Vec<_> = steps.collect();
         let request = player.request(steps[0]);
         let (operation, response) = recorder
@@ -161,10 +159,8 @@ impl Providers {
         };
         let is_shadowed = from_ms <= until_ms;
         if is_shadowed {
-            sign_in.steps.push(Step::SignIn {
-                upstream_login,
-                ending: Ending::BadCode(model::Failure::Unavailable),
-            });
+            let ending = Ending::BadCode(model::Failure::Unavailable);
+            sign_in.steps.push(Step::sign_in(upstream_login, ending));
         }
         is_shadowed
     }

@@ -167,6 +167,7 @@ impl<'e> Login<'e> {
     /// login.
     fn steps(&self, number: u8, entry: &Entry) -> Vec<Step> {
         let (is_idle, by) = (entry.steps.is_empty(), self.project(entry));
+        let at = Provider::GitHub;
         let is_judged = match entry.status {
             200 | 303 | 410 => true,
             400 => JUDGED_RULES.contains(&entry.rule.as_str()),
@@ -183,10 +184,10 @@ impl<'e> Login<'e> {
             self.begun.iter().map(|(it, by)| step(*it, *by)).collect()
         };
         match (entry.name(), entry.begins()) {
-            ("session", _) => vec![Step::start(number, by)],
-            ("result", _) => vec![Step::read(1, by)],
-            ("authorize", Some(visitor)) => vec![Step::authorize(number, visitor, by)],
-            ("token", _) => of_begun(&|it, _| Step::redeem(it, by)),
+            ("session", _) => vec![Step::start(number, by, at)],
+            ("result", _) => vec![Step::read(by, None)],
+            ("authorize", Some(visitor)) => vec![Step::authorize(number, visitor, by, at)],
+            ("token", _) => of_begun(&|it, _| Step::redeem(it, by, None)),
             ("profile", _) => of_begun(&|upstream_login, _| Step::Profile { upstream_login }),
             ("revoke", _) => of_begun(&|upstream_login, _| Step::Revoke { upstream_login }),
             // A cookie may come long after its login.

@@ -44,7 +44,7 @@ impl Entry {
     /// The steps that were committed; none, if they are not in the order of a login.
     pub(super) fn commits(&self) -> Option<Commits> {
         let mut commits = Commits::default();
-        let mut in_order = Commit::ALL.into_iter();
+        let mut in_order = Commit::ALL.iter().copied();
         for step in self.steps.split_whitespace() {
             commits.add(in_order.find(|it| it.name() == step)?);
         }

@@ -7,22 +7,22 @@ use super::*;
 
 /// The lines of a login: second, operation, status, and the steps or the rule.
 const CLEAN: [&str; 10] = [
-    "0 start 200 opened",
-    "1 visit 303 bound",
-    "2 visit 410 handle.one_browser",
+    "0 session 200 opened",
+    "1 {handle} 303 bound",
+    "2 {handle} 410 handle.one_browser",
     "3 result 200",
     "10 exchange 200",
-    "10 callback 303 upstream_login_consumed,completed",
-    "12 callback 303 upstream_login.once",
+    "10 {provider} 303 upstream_login_consumed,completed",
+    "12 {provider} 303 upstream_login.once",
     "14 result 200 result_consumed",
     "16 result 400 result.once",
-    "18 start 400 session_key.fresh",
+    "18 session 400 session_key.fresh",
 ];
 const LEGACY: [&str; 9] = [
     "0 authorize 303",
     "10 exchange 200",
-    "10 callback 303 upstream_login_consumed,code_issued",
-    "12 callback 400 upstream_login.once",
+    "10 {provider} 303 upstream_login_consumed,code_issued",
+    "12 {provider} 400 upstream_login.once",
     "14 token 200 code_redeemed",
     "16 profile 200",
     "18 revoke 200 token_revoked",
@@ -33,17 +33,23 @@ const LEGACY: [&str; 9] = [
 /// The lines of an orderly login before a planted one, that line, and what is wrong with it.
 const BREAKS: &str = "\
     clean 10 | 20 result 200 result_consumed | a result was returned twice
-    clean 10 | 20 start 200 opened | a session key was accepted twice
+    clean 10 | 20 session 200 opened | a session key was accepted twice
     clean 10 | 20 exchange 200 | an exchange without a callback
-    clean 7 | 14 callback 303 upstream_login_consumed | an upstream login was accepted twice
-    clean 7 | 14 visit 303 bound | a browser was let into a login that is over
+    clean 7 | 14 {provider} 303 upstream_login_consumed | an upstream login was accepted twice
+    clean 7 | 14 {handle} 303 bound | a browser was let into a login that is over
     clean 7 | 14 result 200 | a login was lost: it is pending, and its browser is back
     clean 7 | 601 result 200 result_consumed | a result was returned after its end
-    clean 4 | 601 callback 303 upstream_login_consumed | was accepted after its end
+    clean 4 | 601 {provider} 303 upstream_login_consumed | was accepted after its end
     clean 4 | 5 result 200 result_consumed | a result without a sign-in
     clean 4 | 5 result 415 result_consumed | its answer never has these steps
-    clean 5 | 10 callback 303 completed,upstream_login_consumed | its answer never has these steps
-    clean 1 | 2 visit 410 handle.one_browser | a browser was kept out of its login
+    clean 5 | 10 {provider} 303 completed,upstream_login_consumed | its answer never has these steps
+    clean 8 | 16 result 200 | a result was promised after it was gone
+    clean 7 | 14 result 400 result.known | a result was lost
+    clean 1 | 2 result 400 result.known | a login was lost while it was pending
+    clean 1 | 2 {handle} 410 handle.one_browser | a browser was kept out of its login
+    legacy 1 | 10 {provider} 400 upstream_login.once | an upstream login was lost
+    legacy 4 | 14 {provider} 303 upstream_login_consumed,code_issued | was accepted twice
+    legacy 5 | 16 profile 401 bearer.known | a token was lost
     legacy 5 | 16 token 200 code_redeemed | a code was redeemed twice
     legacy 4 | 71 token 200 code_redeemed | a code was redeemed after its end
     legacy 4 | 14 token 400 code.once | a code was lost
@@ -54,22 +60,14 @@ const BREAKS: &str = "\
 fn line(login: &str, row: &str) -> String {
     let words: Vec<_> = row.split(' ').chain([""]).collect();
     let (what, is_rule) = (words[3], words[3].contains('.'));
-    let operation = match words[1] {
-        "start" => "POST /v1/login/session",
-        "visit" => "GET /login/{handle}",
-        "exchange" => "POST token",
-        "callback" => "GET /callback/{provider}",
-        "result" => "POST /v1/login/result",
-        "token" => "POST /v1/token",
-        "profile" => "GET /v1/profile",
-        "revoke" => "POST /v1/revoke",
-        _ => "GET /authorize",
+    let (to, operation) = match words[1] {
+        "exchange" => ("github", "POST token".to_owned()),
+        route => ("broker", format!("POST /v1/{route}")),
     };
     let second: i64 = words[0].parse().unwrap();
     let mut fields = json!({
         "at_ms": 1_800_000_000_000 + second * 1_000, "took_ms": 100,
-        "to": if words[1] == "exchange" { "github" } else { "broker" },
-        "operation": operation, "status": words[2].parse::<u16>().unwrap(), "login": login,
+        "to": to, "operation": operation, "status": words[2].parse::<u16>().unwrap(), "login": login,
     });
     let said = if is_rule { "rule" } else { "steps" };
     fields[said] = what.replace(',', " ").into();
@@ -159,7 +157,7 @@ fn only_the_logins_under_way_are_kept() {
     let mut verifier = Verifier::default();
     for second in 0..3_000 {
         let rows = [
-            format!("{second} start 200 opened"),
+            format!("{second} session 200 opened"),
             format!("{second} result 200"),
         ];
         let lines = rows.map(|row| line(&second.to_string(), &row)).join("\n");

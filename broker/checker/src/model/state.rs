@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 use super::time::{Interval, Now};
 
@@ -335,48 +337,40 @@ impl Token {
     }
 }
 
-/// A step that is committed to the store and noted in the broker's audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A step that is committed to the store and noted in the broker's audit log, in the order in
+/// which logins take them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Commit {
+    /// A login is pending.
     Opened,
+    /// It is bound to a browser.
     Bound,
+    /// An upstream login cannot be used again.
     UpstreamLoginConsumed,
+    /// The login has an outcome.
     Completed,
+    /// The outcome was read, and cannot be read again.
     ResultConsumed,
+    /// A code waits for its redemption.
     CodeIssued,
+    /// The code became a token.
     CodeRedeemed,
+    /// The token is ended.
     TokenRevoked,
 }
 
 /// The number of commits of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Commits([u8; 8]);
+pub struct Commits([u8; Commit::VARIANTS.len()]);
 
 impl Commit {
     /// All of them, in the order in which logins take them.
-    pub const ALL: [Self; 8] = [
-        Self::Opened,
-        Self::Bound,
-        Self::UpstreamLoginConsumed,
-        Self::Completed,
-        Self::ResultConsumed,
-        Self::CodeIssued,
-        Self::CodeRedeemed,
-        Self::TokenRevoked,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The name in the audit log.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Opened => "opened",
-            Self::Bound => "bound",
-            Self::UpstreamLoginConsumed => "upstream_login_consumed",
-            Self::Completed => "completed",
-            Self::ResultConsumed => "result_consumed",
-            Self::CodeIssued => "code_issued",
-            Self::CodeRedeemed => "code_redeemed",
-            Self::TokenRevoked => "token_revoked",
-        }
+        self.into()
     }
 }
 
@@ -388,8 +382,9 @@ impl Commits {
 
     /// The names of all, in order, each as often as it was committed.
     pub fn names(&self) -> String {
-        let times = |commit: Commit| vec![commit.name(); self.count(commit).into()];
-        Commit::ALL.map(times).concat().join(" ")
+        let times = |commit: &Commit| vec![commit.name(); self.count(*commit).into()];
+        let names: Vec<_> = Commit::ALL.iter().flat_map(times).collect();
+        names.join(" ")
     }
 
     /// Whether every commit of `other` is among these.

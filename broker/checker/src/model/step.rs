@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use strum::{EnumString, IntoStaticStr};
+
 /// One operation. Logins and upstream logins are numbered in the order in which they
 /// begin, by the step that begins them, so that a script stays the same script when
 /// lines are taken out.
@@ -113,14 +115,19 @@ pub enum Step {
 /// A consumer of the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Project {
+    /// The project of most steps.
     A,
+    /// Another one.
     B,
 }
 
 /// A provider at which users sign in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Provider {
+    /// Its codes end after a minute.
     Google,
+    /// Its codes outlive every upstream login.
     GitHub,
 }
 
@@ -156,29 +163,34 @@ pub enum Ending {
 }
 
 /// The error that a login ends with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr)]
 pub enum Failure {
-    /// `access_denied`
+    /// The user declined, or cancelled on the confirmation page.
+    #[strum(serialize = "access_denied")]
     Denied,
-    /// `provider_unavailable`
+    /// The provider, or the broker's way to it, failed.
+    #[strum(serialize = "provider_unavailable")]
     Unavailable,
-    /// `invalid_provider_response`
+    /// The provider's answer was not one.
+    #[strum(serialize = "invalid_provider_response")]
     Invalid,
 }
 
-/// The steps as they are without a flaw, at GitHub.
 impl Step {
-    pub(crate) fn start(login: u8, by: Project) -> Self {
+    /// A [start](Self::Start) without a flaw, under the key of login 1.
+    pub fn start(login: u8, by: Project, at: Provider) -> Self {
+        let (key, wrong) = (1, None);
         Self::Start {
             login,
-            key: 1,
+            key,
             by,
-            at: Provider::GitHub,
-            wrong: None,
+            at,
+            wrong,
         }
     }
 
-    pub(crate) fn visit(login: u8, by: Visitor, upstream_login: u8) -> Self {
+    /// A [visit](Self::Visit).
+    pub fn visit(login: u8, by: Visitor, upstream_login: u8) -> Self {
         Self::Visit {
             login,
             by,
@@ -186,41 +198,43 @@ impl Step {
         }
     }
 
-    pub(crate) fn authorize(upstream_login: u8, by: Visitor, project: Project) -> Self {
+    /// A legacy [authorization](Self::Authorize).
+    pub fn authorize(upstream_login: u8, by: Visitor, project: Project, at: Provider) -> Self {
         Self::Authorize {
             upstream_login,
             by,
             project,
-            at: Provider::GitHub,
+            at,
         }
     }
 
-    pub(crate) fn sign_in(upstream_login: u8, ending: Ending) -> Self {
+    /// A [sign-in](Self::SignIn).
+    pub fn sign_in(upstream_login: u8, ending: Ending) -> Self {
         Self::SignIn {
             upstream_login,
             ending,
         }
     }
 
-    pub(crate) fn deliver(upstream_login: u8, by: Visitor) -> Self {
+    /// A [delivery](Self::Deliver).
+    pub fn deliver(upstream_login: u8, by: Visitor) -> Self {
         Self::Deliver { upstream_login, by }
     }
 
-    pub(crate) const fn read(key: u8, by: Project) -> Self {
-        let wrong = None;
-        Self::Read { key, by, wrong }
+    /// A [read](Self::Read) of the latest login under the key of login 1.
+    pub const fn read(by: Project, wrong: Option<Wrong>) -> Self {
+        Self::Read { key: 1, by, wrong }
     }
 
-    pub(crate) const fn redeem(upstream_login: u8, by: Project) -> Self {
+    /// A [redemption](Self::Redeem).
+    pub const fn redeem(upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Self {
         Self::Redeem {
             upstream_login,
             by,
-            wrong: None,
+            wrong,
         }
     }
-}
 
-impl Step {
     /// The upstream login that it may begin.
     pub fn begins(self) -> Option<u8> {
         match self {
@@ -273,24 +287,14 @@ impl Provider {
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Google => "google",
-            Self::GitHub => "github",
-        }
+        self.into()
     }
 }
 
 impl Failure {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Denied, Self::Unavailable, Self::Invalid];
-
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Denied => "access_denied",
-            Self::Unavailable => "provider_unavailable",
-            Self::Invalid => "invalid_provider_response",
-        }
+        self.into()
     }
 }
 

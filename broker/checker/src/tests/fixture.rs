@@ -7,7 +7,6 @@ use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Vi
 pub(super) const SECOND_MS: i64 = 1_000;
 pub(super) const LOGIN_LIFETIME_MS: i64 = 600_000;
 pub(super) const CODE_LIFETIME_MS: i64 = 60_000;
-pub(super) const TOKEN_LIFETIME_MS: i64 = 900_000;
 
 pub(super) const ANN: Visitor = Visitor::Browser(1);
 pub(super) const BOB: Visitor = Visitor::Browser(2);
@@ -57,7 +56,7 @@ pub(super) fn unknown(step: Step) -> Line {
 }
 
 pub(super) fn start(login: u8) -> Step {
-    Step::start(login, Project::A)
+    Step::start(login, Project::A, Provider::GitHub)
 }
 
 pub(super) fn visit(by: Visitor, upstream_login: u8) -> Step {
@@ -65,7 +64,7 @@ pub(super) fn visit(by: Visitor, upstream_login: u8) -> Step {
 }
 
 pub(super) fn authorize() -> Step {
-    Step::authorize(1, ANN, Project::A)
+    Step::authorize(1, ANN, Project::A, Provider::GitHub)
 }
 
 pub(super) fn sign_in(ending: Ending) -> Line {
@@ -76,8 +75,8 @@ pub(super) fn deliver(by: Visitor) -> Step {
     Step::deliver(1, by)
 }
 
-pub(super) const READ: Step = Step::read(1, Project::A);
-pub(super) const REDEEM: Step = Step::redeem(1, Project::A);
+pub(super) const READ: Step = Step::read(Project::A, None);
+pub(super) const REDEEM: Step = Step::redeem(1, Project::A, None);
 pub(super) const PROFILE: Step = Step::Profile { upstream_login: 1 };
 pub(super) const REVOKE: Step = Step::Revoke { upstream_login: 1 };
 

@@ -45,7 +45,7 @@ impl Brokers {
         let mut cluster = Cluster::start_still(engine, count, Durability::Relaxed).await?;
         let log = AuditLog::new();
         for broker in &mut cluster.brokers {
-            log.follow(broker.take_log());
+            log.follow(broker.take_log(), None);
         }
         Ok(Self {
             rows: Rows::of(&cluster).await?,
@@ -95,7 +95,7 @@ impl Brokers {
     /// Kills the first broker, and starts another on the database.
     pub(crate) async fn crash(&mut self) -> Result<(), RunError> {
         self.cluster.restart(0).await?;
-        self.log.follow(self.cluster.brokers[0].take_log());
+        self.log.follow(self.cluster.brokers[0].take_log(), None);
         Ok(())
     }
 

@@ -182,16 +182,8 @@ impl Comparison<'_> {
         let unanswered: Vec<_> = visitors
             .filter(|it| self.player.has_no_cookies(*it))
             .collect();
-        let read = Step::Read {
-            key: 1,
-            by: Project::A,
-            wrong: None,
-        };
-        let redeem = Step::Redeem {
-            upstream_login: 1,
-            by: Project::A,
-            wrong: None,
-        };
+        let read = Step::read(Project::A, None);
+        let redeem = Step::redeem(1, Project::A, None);
         let profile = Step::Profile { upstream_login: 1 };
         let of_flow = match self.history.flow {
             Flow::Clean => vec![read, read],

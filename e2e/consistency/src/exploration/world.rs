@@ -76,10 +76,7 @@ impl World {
             Flow::Legacy => self.legacy(timed),
         };
         for upstream_login in timed.model.upstream_logins.keys().copied() {
-            steps.extend(ENDINGS.map(|ending| Step::SignIn {
-                upstream_login,
-                ending,
-            }));
+            steps.extend(ENDINGS.map(|ending| Step::sign_in(upstream_login, ending)));
             steps.extend(VISITORS.map(|by| Step::Deliver { upstream_login, by }));
         }
         let lines = steps.into_iter().map(Line::Do).chain(moves(timed));
@@ -122,11 +119,7 @@ impl World {
             steps.push(start(Project::B, None));
         }
         for login in timed.model.logins.keys().copied() {
-            steps.extend(VISITORS.map(|by| Step::Visit {
-                login,
-                by,
-                upstream_login,
-            }));
+            steps.extend(VISITORS.map(|by| Step::visit(login, by, upstream_login)));
             for by in BROWSERS {
                 steps.push(Step::VisitUnvouched { login, by });
                 steps.push(Step::Cancel { login, by });
@@ -137,28 +130,18 @@ impl World {
                 });
             }
         }
-        let read = |by, wrong| Step::Read { key: 1, by, wrong };
-        steps.extend(PROJECTS.map(|by| read(by, None)));
+        steps.extend(PROJECTS.map(|by| Step::read(by, None)));
         let wrong = [Wrong::Secret, Wrong::Callback].map(Some);
-        steps.extend(wrong.map(|wrong| read(Project::A, wrong)));
+        steps.extend(wrong.map(|wrong| Step::read(Project::A, wrong)));
         steps
     }
 
     fn legacy(&self, timed: &TimedModel) -> Vec<Step> {
         let (_, upstream_login) = next_numbers(timed);
-        let authorize = |by| Step::Authorize {
-            upstream_login,
-            by,
-            project: Project::A,
-            at: self.provider,
-        };
+        let authorize = |by| Step::authorize(upstream_login, by, Project::A, self.provider);
         let mut steps = VISITORS.map(authorize).to_vec();
         for upstream_login in timed.model.upstream_logins.keys().copied() {
-            let redeem = |by, wrong| Step::Redeem {
-                upstream_login,
-                by,
-                wrong,
-            };
+            let redeem = |by, wrong| Step::redeem(upstream_login, by, wrong);
             steps.extend(PROJECTS.map(|by| redeem(by, None)));
             let wrong = [Wrong::Secret, Wrong::Callback, Wrong::Verifier].map(Some);
             steps.extend(wrong.map(|wrong| redeem(Project::A, wrong)));

@@ -2,7 +2,7 @@
 //! the counts.
 
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read, Write as _};
+use std::io::PipeReader;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,20 +31,6 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of violations that are printed in full.
 const MAX_PRINTED: usize = 10;
-
-/// A log of which every byte that is read is kept.
-struct Kept {
-    log: PipeReader,
-    kept: File,
-}
-
-impl Read for Kept {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = self.log.read(buffer)?;
-        self.kept.write_all(&buffer[..length])?;
-        Ok(length)
-    }
-}
 
 /// The state that all parts of a soak share.
 pub(super) struct Context {
@@ -96,13 +82,12 @@ impl Context {
         broker: usize,
         log: PipeReader,
     ) -> Result<JoinHandle<()>, RunError> {
-        let Some(folder) = &self.log else {
-            return Ok(self.audit_log.follow(log));
-        };
-        fs::create_dir_all(folder)?;
-        let path = folder.join(format!("broker-{broker}.log"));
-        let kept = File::options().create(true).append(true).open(path)?;
-        Ok(self.audit_log.follow(Kept { log, kept }))
+        let kept = self.log.as_ref().map(|folder| {
+            fs::create_dir_all(folder)?;
+            let path = folder.join(format!("broker-{broker}.log"));
+            File::options().create(true).append(true).open(path)
+        });
+        Ok(self.audit_log.follow(log, kept.transpose()?))
     }
 
     /// Any broker.
