@@ -109,7 +109,7 @@ impl Command {
     async fn run(self) -> Result<ExitCode, Box<dyn Error>> {
         handle_file_size_signal()?;
         match self {
-            Command::VerifyLog(logs) => return Ok(logs.run()),
+            Command::VerifyLog(logs) => return logs.run(),
             Command::Serve { config } => serve::serve(Config::load(&config)?).await?,
             Command::Check { config, online } => {
                 let config = Config::load(&config)?;
