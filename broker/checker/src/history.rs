@@ -7,10 +7,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use strum::IntoStaticStr;
+
 use crate::model::{Answer, Commit, Commits, Interval, Provider, Step};
 
 /// One of the two flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Flow {
     /// The clean callback: a backend starts a login and reads its result.
     Clean,
@@ -60,10 +63,7 @@ pub struct AuditRecord {
 impl Flow {
     /// The name of the flow.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Legacy => "legacy",
-        }
+        self.into()
     }
 }
 
@@ -150,33 +150,22 @@ fn line(
     begin_ms: i64,
 ) -> fmt::Result {
     let micros = |ns: u64| (ns - begin_ns) / 1_000;
-    let Interval { latest_ms, .. } = operation.clock;
-    writeln!(
-        f,
-        "  {:>9} to {:>9} µs, {:>8} ms by its clock  {}: {}{}",
-        micros(operation.invoked_ns),
-        micros(operation.completed_ns),
-        latest_ms - begin_ms,
-        steps(&operation.steps),
-        outcome(&operation.outcome),
-        if operation.is_settled {
-            ""
-        } else {
-            " (the broker was restarted)"
-        },
-    )
-}
-
-fn steps(steps: &[Step]) -> String {
-    let steps: Vec<_> = steps.iter().map(|step| format!("{step:?}")).collect();
-    steps.join(" or ")
-}
-
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
+    let (from, until) = (micros(operation.invoked_ns), micros(operation.completed_ns));
+    let ms = operation.clock.latest_ms - begin_ms;
+    let steps: Vec<_> = operation.steps.iter().map(|it| format!("{it:?}")).collect();
+    let steps = steps.join(" or ");
+    let outcome = match &operation.outcome {
         Outcome::Answered(answer) => format!("{answer:?}"),
         other => format!("{other:?}"),
-    }
+    };
+    let restarted = match operation.is_settled {
+        true => "",
+        false => " (the broker was restarted)",
+    };
+    writeln!(
+        f,
+        "  {from:>9} to {until:>9} µs, {ms:>8} ms by its clock  {steps}: {outcome}{restarted}"
+    )
 }
 
 /// One call, from its invocation to its completion.

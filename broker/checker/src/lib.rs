@@ -21,7 +21,7 @@ mod search;
 mod tests;
 
 use history::{History, LogLine, Outcome, User};
-use model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Visitor, Wrong};
+use model::{Answer, Commit, Model, Progress, Step, Visitor, Wrong};
 pub use search::as_seen;
 use search::{State, Unexplained};
 
@@ -117,12 +117,12 @@ fn of_line(
             true => "a login was completed twice, or after its end".to_owned(),
             false => "a login was not completed".to_owned(),
         },
-        _ => name(model, step, &of_status(model, step, line), expected),
+        _ => name(model, step, &of_status(step, line), expected),
     }
 }
 
-/// The answer that a line tells of, with the contents that the model has for it.
-fn of_status(model: &Model, step: Step, line: &LogLine) -> Answer<User> {
+/// The answer that a line tells of, without its contents.
+fn of_status(step: Step, line: &LogLine) -> Answer<User> {
     match (line.status, step) {
         (400, _) => Answer::Refused,
         (401, _) => Answer::Unrecognised,
@@ -131,10 +131,7 @@ fn of_status(model: &Model, step: Step, line: &LogLine) -> Answer<User> {
         (_, Step::Read { .. }) if line.commits.count(Commit::ResultConsumed) == 0 => {
             Answer::Pending
         }
-        (_, Step::Read { key, .. }) => match model.under_key(key).map(|(_, it)| it.progress) {
-            Some(Progress::Completed(Err(failure))) => Answer::Failed(failure),
-            _ => Answer::Succeeded(User::default()),
-        },
+        (_, Step::Read { .. }) => Answer::Succeeded(User::default()),
         (_, Step::Redeem { .. }) => Answer::Token,
         (_, Step::Profile { .. }) => Answer::Profile(User::default()),
         (_, Step::Visit { .. }) => Answer::ToProvider,
@@ -145,11 +142,7 @@ fn of_status(model: &Model, step: Step, line: &LogLine) -> Answer<User> {
 /// The difference between the audit log and the answers.
 fn of_the_log(history: &History, state: &State) -> Violation {
     let audit = history.audit.clone().unwrap_or_default();
-    let differs = |commit: &&Commit| {
-        let least = u32::from(state.logged.count(**commit));
-        let most = least + u32::from(state.lost.count(**commit));
-        !(least..=most).contains(&audit.count(**commit))
-    };
+    let differs = |commit: &&Commit| !state.is_logged_in(&audit, **commit);
     match Commit::ALL.iter().find(differs) {
         None => format!(
             "{} exchanges with the provider, where the model has {}",
@@ -207,29 +200,26 @@ fn name(model: &Model, step: Step, seen: &Answer<User>, expected: &[Answer]) -> 
     .to_owned()
 }
 
-/// A profile of another user than the one who signed in, or an error without a cause.
+/// A profile of another user than the one who signed in, or an end without a cause.
 fn of_the_user(seen: &Answer<User>, expected: &[Answer]) -> Option<String> {
     let is_due = |it: &Answer| matches!(it, Answer::Succeeded(_) | Answer::Profile(_));
-    let is_end = |it: &Answer| {
-        matches!(
-            it,
-            Answer::Failed(_) | Answer::CallbackWithError(_) | Answer::CallbackWithCode
-        ) || is_due(it)
+    let is_other_end = |it: &Answer| {
+        use Answer::{CallbackWithCode, CallbackWithError, Failed};
+        matches!(it, Failed(_) | CallbackWithError(_) | CallbackWithCode)
     };
+    if !expected.iter().any(|it| is_due(it) || is_other_end(it)) {
+        return None;
+    }
     match seen {
         Answer::Succeeded(_) | Answer::Profile(_) if expected.iter().any(is_due) => {
             Some("the profile of another user".to_owned())
         }
-        Answer::Succeeded(_) | Answer::CallbackWithCode if expected.iter().any(is_end) => {
+        Answer::Succeeded(_) | Answer::CallbackWithCode => {
             Some("a login succeeded that should have failed".to_owned())
         }
-        Answer::Failed(failure) | Answer::CallbackWithError(failure)
-            if expected.iter().any(is_end) =>
-        {
-            Some(format!(
-                "it failed with {}, which nothing caused",
-                failure.name()
-            ))
+        Answer::Failed(failure) | Answer::CallbackWithError(failure) => {
+            let failure = failure.name();
+            Some(format!("it failed with {failure}, which nothing caused"))
         }
         _ => None,
     }
@@ -253,19 +243,9 @@ fn of_delivery(
         }
         (false, true) if is_to_be_refused => "an upstream login was accepted after its end",
         // The first half is explained, but not with this end.
-        (false, true) => return of_end(seen),
+        (false, true) => "a browser was sent to another address",
     }
     .to_owned()
-}
-
-fn of_end(seen: &Answer<User>) -> String {
-    match seen {
-        Answer::CallbackWithError(failure) => {
-            format!("it failed with {}, which nothing caused", failure.name())
-        }
-        Answer::CallbackWithCode => "a login succeeded that should have failed".to_owned(),
-        _ => "a browser was sent to another address".to_owned(),
-    }
 }
 
 fn of_read(model: &Model, key: u8, seen: &Answer<User>) -> String {
@@ -278,22 +258,12 @@ fn of_read(model: &Model, key: u8, seen: &Answer<User>) -> String {
             "a login was lost: it is pending, and its browser is back"
         }
         (Some(Progress::Completed(_)), Answer::Refused) => "a result was lost",
-        (Some(Progress::Completed(outcome)), _) if is_result => return after(outcome, seen),
+        (Some(Progress::Completed(_)), _) if is_result => "a result was returned after its end",
         (Some(Progress::Pending), Answer::Refused) => "a login was lost while it was pending",
         (_, _) if is_result => "a result without a sign-in",
         _ => "a status or an error that no read has here",
     }
     .to_owned()
-}
-
-fn after(outcome: LoginOutcome, seen: &Answer<User>) -> String {
-    match (outcome, seen) {
-        (_, Answer::Failed(failure)) if outcome != Err(*failure) => {
-            of_end(&Answer::CallbackWithError(*failure))
-        }
-        (Err(_), Answer::Succeeded(_)) => of_end(&Answer::CallbackWithCode),
-        _ => "a result was returned after its end".to_owned(),
-    }
 }
 
 fn is_refusal(answer: &Answer) -> bool {

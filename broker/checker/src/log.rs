@@ -119,9 +119,8 @@ struct Verifier {
     skew_ms: i64,
     live: HashMap<String, Vec<Entry>>,
     gaps: Vec<Gap>,
-    /// The time of the latest line, and of the latest sweep.
+    /// The time of the latest line.
     now_ms: i64,
-    swept_ms: i64,
     report: Report,
 }
 
@@ -134,6 +133,7 @@ impl Verifier {
     }
 
     fn take(&mut self, entry: Entry) -> io::Result<()> {
+        let is_later = entry.at_ms / SWEEP_MS > self.now_ms / SWEEP_MS;
         self.now_ms = self.now_ms.max(entry.at_ms);
         if entry.at_ms < self.now_ms - LIFE_MS {
             return Err(io::Error::other(format!(
@@ -142,7 +142,7 @@ impl Verifier {
                 entry.line
             )));
         }
-        if self.now_ms - self.swept_ms >= SWEEP_MS {
+        if is_later {
             self.sweep(self.now_ms - LIFE_MS);
         }
         if entry.login.is_empty() {
@@ -166,7 +166,6 @@ impl Verifier {
 
     /// Judges the logins whose last line is older than this.
     fn sweep(&mut self, before_ms: i64) {
-        self.swept_ms = self.now_ms;
         let is_over = |lines: &[Entry]| lines.last().is_some_and(|it| it.at_ms < before_ms);
         let over = self.live.extract_if(|_, lines| is_over(lines));
         let mut over: Vec<_> = over.collect();

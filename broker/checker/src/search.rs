@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::history::{History, LogLine, Operation, Outcome};
+use crate::history::{AuditRecord, History, LogLine, Operation, Outcome};
 use crate::model::{Answer, Begun, Commit, Commits, Model, Now, Rest, Step};
 
 /// A search that takes more than this has lost its way; a login needs a few hundred.
@@ -337,12 +337,15 @@ impl State {
         let Some(audit) = &history.audit else {
             return true;
         };
-        let agrees = |commit: &Commit| {
-            let least = u32::from(self.logged.count(*commit));
-            let most = least + u32::from(self.lost.count(*commit));
-            (least..=most).contains(&audit.count(*commit))
-        };
-        Commit::ALL.iter().all(agrees) && audit.exchanges <= u32::from(self.model.exchanges)
+        let all_logged = Commit::ALL.iter().all(|it| self.is_logged_in(audit, *it));
+        all_logged && audit.exchanges <= u32::from(self.model.exchanges)
+    }
+
+    /// Whether the audit log has the commits of a kind; those that may be lost it may lack.
+    pub(super) fn is_logged_in(&self, audit: &AuditRecord, commit: Commit) -> bool {
+        let least = u32::from(self.logged.count(commit));
+        let most = least + u32::from(self.lost.count(commit));
+        (least..=most).contains(&audit.count(commit))
     }
 }
 

@@ -104,20 +104,14 @@ fn an_error_has_a_cause() {
     );
     let mut either = failed(Ending::Success, Failure::Unavailable);
     assert_wrong(&either, "which nothing caused");
-    either.operations[2].steps.push(Step::SignIn {
-        upstream_login: 1,
-        ending: Ending::BadCode(Failure::Unavailable),
-    });
+    let bad_code = Ending::BadCode(Failure::Unavailable);
+    either.operations[2].steps.push(Step::sign_in(1, bad_code));
     assert_right(&either);
 }
 
 #[test]
 fn another_verifier_another_browser_and_another_answer_are_named() {
-    let other_verifier = Step::Redeem {
-        upstream_login: 1,
-        by: Project::A,
-        wrong: Some(Wrong::Verifier),
-    };
+    let other_verifier = Step::redeem(1, Project::A, Some(Wrong::Verifier));
     let forged = [answered(other_verifier, Answer::Token)];
     assert_wrong(&legacy(&forged), "another verifier");
     let intruded = [
@@ -181,19 +175,6 @@ fn a_time_that_is_in_doubt_is_held_against_nothing() {
     }
     let refused = late(legacy(&[redeem(Answer::Refused)]), 3, CODE_LIFETIME_MS);
     assert_right(&refused);
-}
-
-#[test]
-fn a_key_is_free_again_after_its_login() {
-    let again = history(
-        Flow::Clean,
-        &[
-            answered(start(1), Answer::Started),
-            answered(start(2), Answer::Started),
-        ],
-    );
-    assert_wrong(&again, "a session key was accepted twice");
-    assert_right(&late(again, 1, LOGIN_LIFETIME_MS));
 }
 
 #[test]

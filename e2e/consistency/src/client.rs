@@ -202,7 +202,7 @@ impl Response {
             (Step::Start { .. } | Step::Redeem { .. } | Step::Profile { .. }, 401) => {
                 Some(Answer::Unrecognised)
             }
-            (step, status) if is_of_a_browser(step) => self.page(status),
+            (step, status) if step.by().is_some() => self.page(status),
             _ => None,
         };
         answer.map_or_else(|| self.unexpected("no answer to that"), Outcome::Answered)
@@ -302,18 +302,6 @@ fn user(profile: &Value) -> User {
         id: text("providerSubject"),
         subject: text("subject"),
     }
-}
-
-fn is_of_a_browser(step: Step) -> bool {
-    matches!(
-        step,
-        Step::Visit { .. }
-            | Step::Continue { .. }
-            | Step::VisitUnvouched { .. }
-            | Step::Cancel { .. }
-            | Step::Authorize { .. }
-            | Step::Deliver { .. }
-    )
 }
 
 fn failure(name: &str) -> Option<Failure> {

@@ -84,7 +84,7 @@ impl Login {
     pub(crate) fn start(&mut self) -> Call {
         self.logins += 1;
         let at = self.history.provider;
-        self.call(Step::start(self.logins, Project::A, at))
+        self.call(Step::start(self.logins, Project::A, at, None))
     }
 
     /// A visit of the authorization URL, from the consumer's page.

@@ -131,25 +131,19 @@ impl Player {
 
     /// Keeps what the response to `step` handed out.
     pub fn keep(&mut self, step: Step, response: &Response) {
+        if let (Some(upstream_login), Some(by)) = (step.begins(), step.by())
+            && response.leads_to_provider()
+        {
+            let cookies = self.browsers.entry(by).or_default();
+            cookies.receive(&response.headers, &base_url());
+            let values = self.values_mut(upstream_login);
+            values.visitor = Some(by);
+            values.provider_url = Some(response.location.clone());
+        }
         match step {
             Step::Start { login, .. } if response.status == 200 => {
                 let url = response.text("authorization_url");
                 self.authorization_urls.insert(login, url);
-            }
-            Step::Visit {
-                upstream_login, by, ..
-            }
-            | Step::Continue {
-                upstream_login, by, ..
-            }
-            | Step::Authorize {
-                upstream_login, by, ..
-            } if response.leads_to_provider() => {
-                let cookies = self.browsers.entry(by).or_default();
-                cookies.receive(&response.headers, &base_url());
-                let values = self.values_mut(upstream_login);
-                values.visitor = Some(by);
-                values.provider_url = Some(response.location.clone());
             }
             Step::SignIn { upstream_login, .. } => {
                 self.values_mut(upstream_login).callback_url = Some(response.location.clone());

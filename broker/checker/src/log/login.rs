@@ -81,30 +81,30 @@ impl Entry {
     fn starts(&self) -> bool {
         match self.name() {
             "session" => self.status == 200,
-            name => name == "authorize" && self.begins().is_some(),
+            name => name == "authorize" && self.begins(),
         }
     }
 
-    /// The visitor whose upstream login it may have begun.
-    fn begins(&self) -> Option<Visitor> {
+    /// Whether an upstream login began with it.
+    fn begins(&self) -> bool {
         let is_visit = self.status == 303 && self.rule.is_empty();
         match self.name() {
-            "{handle}" | "continue" if is_visit && self.has(Commit::Bound) => Some(OWNER),
-            // A client that is no browser, unless its login is just over.
-            "{handle}" if is_visit && self.provenance == "no_metadata" => Some(Visitor::Curl),
-            "authorize" if is_visit => Some(OWNER),
-            _ => None,
+            "{handle}" | "continue" => is_visit && self.has(Commit::Bound),
+            name => is_visit && name == "authorize",
         }
     }
 
     /// The gap that a line makes which does not say what was committed, or of which the model
     /// has no operation.
     pub(super) fn gap(&self) -> Option<Gap> {
-        let why = match (self.name(), self.status, self.rule.as_str()) {
-            (_, 500, _) => "a broker failed",
-            (.., "store.reachable") => "the store failed",
+        let (is_idle, is_plain) = (self.steps.is_empty(), self.provenance == "no_metadata");
+        let (why, is_answered) = match (self.name(), self.status, self.rule.as_str()) {
+            (_, 500, _) => ("a broker failed", false),
+            (.., "store.reachable") => ("the store failed", false),
+            // On one machine it may begin an upstream login without being bound.
+            ("{handle}", 303, "") if is_idle && is_plain => ("its visitor is no browser", true),
             ("{handle}" | "continue", 303, rule) if !rule.is_empty() => {
-                "its provider could not be reached"
+                ("its provider could not be reached", false)
             }
             _ => return None,
         };
@@ -112,7 +112,7 @@ impl Entry {
             from_ms: self.at_ms - self.took_ms,
             until_ms: self.at_ms,
             why,
-            is_answered: false,
+            is_answered,
         })
     }
 }
@@ -122,43 +122,43 @@ impl Entry {
 struct Login<'e> {
     entries: &'e [Entry],
     starts: Vec<u8>,
-    /// The upstream logins that may have begun, and their visitors.
-    begun: Vec<(u8, Visitor)>,
+    upstream_logins: Vec<u8>,
 }
 
 impl<'e> Login<'e> {
     fn of(entries: &'e [Entry]) -> Self {
-        let numbered = || (1..).zip(entries);
-        let starts = numbered().filter_map(|(number, it)| it.starts().then_some(number));
-        let begun = numbered().filter_map(|(number, it)| Some((number, it.begins()?)));
+        let numbers = |is_one: fn(&Entry) -> bool| {
+            let numbered = (1..).zip(entries).filter(|(_, it)| is_one(it));
+            let numbers: Vec<u8> = numbered.map(|(number, _)| number).collect();
+            if numbers.is_empty() { vec![0] } else { numbers }
+        };
         Self {
             entries,
-            starts: or_missing(starts.collect(), 0),
-            begun: or_missing(begun.collect(), (0, OWNER)),
+            starts: numbers(Entry::starts),
+            upstream_logins: numbers(Entry::begins),
         }
     }
 
     fn history(&self, skew_ms: i64) -> History {
         let mut history = History::new(0, Flow::Clean, Provider::GitHub, &self.entries[0].login);
         for (number, entry) in (1..).zip(self.entries) {
-            let operation = |steps, outcome| operation(entry, skew_ms, steps, outcome);
             let steps = self.steps(number, entry);
             if steps.is_empty() {
                 continue;
             }
-            if entry.has(Commit::UpstreamLoginConsumed) {
-                let sign_in = operation(self.sign_ins(entry), Outcome::Unknown);
-                history.operations.push(sign_in);
-            }
-            let outcome = match entry.begins() {
-                Some(Visitor::Curl) => Outcome::Unknown,
-                _ => Outcome::Logged(LogLine {
-                    name: entry.to_string(),
-                    status: entry.status,
-                    commits: entry.commits().unwrap_or_default(),
-                }),
+            let mut happened = |steps, outcome| {
+                let operation = operation(entry, skew_ms, steps, outcome);
+                history.operations.push(operation);
             };
-            history.operations.push(operation(steps, outcome));
+            if entry.has(Commit::UpstreamLoginConsumed) {
+                happened(self.sign_ins(entry), Outcome::Unknown);
+            }
+            let line = LogLine {
+                name: entry.to_string(),
+                status: entry.status,
+                commits: entry.commits().unwrap_or_default(),
+            };
+            happened(steps, Outcome::Logged(line));
         }
         history
     }
@@ -166,8 +166,7 @@ impl<'e> Login<'e> {
     /// The steps of which a line may be one; none, if it says nothing about the state of its
     /// login.
     fn steps(&self, number: u8, entry: &Entry) -> Vec<Step> {
-        let (is_idle, by) = (entry.steps.is_empty(), self.project(entry));
-        let at = Provider::GitHub;
+        let (by, at) = (self.project(entry), Provider::GitHub);
         let is_judged = match entry.status {
             200 | 303 | 410 => true,
             400 => JUDGED_RULES.contains(&entry.rule.as_str()),
@@ -177,29 +176,29 @@ impl<'e> Login<'e> {
         if entry.to != "broker" || !is_judged || entry.gap().is_some() {
             return Vec::new();
         }
-        let of_login = |step: &dyn Fn(u8) -> Step| -> Vec<Step> {
-            self.starts.iter().map(|login| step(*login)).collect()
+        let each = |numbers: &[u8], step: &dyn Fn(u8) -> Step| -> Vec<Step> {
+            numbers.iter().map(|number| step(*number)).collect()
         };
-        let of_begun = |step: &dyn Fn(u8, Visitor) -> Step| -> Vec<Step> {
-            self.begun.iter().map(|(it, by)| step(*it, *by)).collect()
-        };
-        match (entry.name(), entry.begins()) {
-            ("session", _) => vec![Step::start(number, by, at)],
-            ("result", _) => vec![Step::read(by, None)],
-            ("authorize", Some(visitor)) => vec![Step::authorize(number, visitor, by, at)],
-            ("token", _) => of_begun(&|it, _| Step::redeem(it, by, None)),
-            ("profile", _) => of_begun(&|upstream_login, _| Step::Profile { upstream_login }),
-            ("revoke", _) => of_begun(&|upstream_login, _| Step::Revoke { upstream_login }),
+        let (starts, begun) = (&self.starts, &self.upstream_logins);
+        match entry.name() {
+            "session" => vec![Step::start(number, by, at, None)],
+            "result" => vec![Step::read(by, None)],
+            "authorize" if entry.begins() => vec![Step::authorize(number, OWNER, by, at)],
+            "token" => each(begun, &|it| Step::redeem(it, by, None)),
+            "profile" => each(begun, &|upstream_login| Step::Profile { upstream_login }),
+            "revoke" => each(begun, &|upstream_login| Step::Revoke { upstream_login }),
             // A cookie may come long after its login.
-            ("{provider}", _) if is_idle && self.begun == [(0, OWNER)] => Vec::new(),
-            ("{provider}", _) => of_begun(&Step::deliver),
-            ("{handle}" | "continue", Some(by)) => of_login(&|it| Step::visit(it, by, number)),
-            ("cancel", _) if entry.status == 303 => {
-                of_login(&|login| Step::Cancel { login, by: OWNER })
+            "{provider}" if entry.steps.is_empty() && *begun == [0] => Vec::new(),
+            "{provider}" => each(begun, &|it| Step::deliver(it, OWNER)),
+            "{handle}" | "continue" if entry.begins() => {
+                each(starts, &|it| Step::visit(it, OWNER, number))
             }
-            ("{handle}" | "continue" | "cancel", _) => {
+            "cancel" if entry.status == 303 => {
+                each(starts, &|login| Step::Cancel { login, by: OWNER })
+            }
+            "{handle}" | "continue" | "cancel" => {
                 let by = if entry.status == 410 { STRANGER } else { OWNER };
-                of_login(&|login| Step::VisitUnvouched { login, by })
+                each(starts, &|login| Step::VisitUnvouched { login, by })
             }
             _ => Vec::new(),
         }
@@ -211,8 +210,8 @@ impl<'e> Login<'e> {
             true => Ending::Success,
             false => Ending::Error(Failure::Denied),
         };
-        let begun = self.begun.iter();
-        begun.map(|(it, _)| Step::sign_in(*it, ending)).collect()
+        let begun = self.upstream_logins.iter();
+        begun.map(|it| Step::sign_in(*it, ending)).collect()
     }
 
     /// The project of a line; B, if it is not that of the first.
@@ -251,7 +250,7 @@ impl<'e> Login<'e> {
     fn used_once(&self) -> Result<(), Violation> {
         let opened = self.starts.len();
         for (commit, available) in [
-            (Commit::UpstreamLoginConsumed, self.begun.len()),
+            (Commit::UpstreamLoginConsumed, self.upstream_logins.len()),
             (Commit::Completed, opened),
             (Commit::ResultConsumed, opened),
             (Commit::CodeRedeemed, self.count(Commit::CodeIssued).max(1)),
@@ -267,13 +266,6 @@ impl<'e> Login<'e> {
     /// The number of lines with a step.
     fn count(&self, commit: Commit) -> usize {
         self.entries.iter().filter(|it| it.has(commit)).count()
-    }
-}
-
-fn or_missing<T>(found: Vec<T>, missing: T) -> Vec<T> {
-    match found.is_empty() {
-        true => vec![missing],
-        false => found,
     }
 }
 

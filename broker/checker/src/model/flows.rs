@@ -15,10 +15,8 @@ impl Model {
         wrong: Option<Wrong>,
         now: &mut Now,
     ) -> Answer {
-        match wrong {
-            Some(Wrong::Secret) => return Answer::Unrecognised,
-            Some(_) => return Answer::Refused,
-            None => {}
+        if let Some(wrong) = wrong {
+            return wrong.answer();
         }
         let holder = self.under_key(fresh.key).map(|(_, holder)| holder.ends());
         if holder.is_some_and(|ends| now.is_before(ends)) {
@@ -142,7 +140,10 @@ impl Model {
             return Answer::CallbackWithError(failure);
         }
         if let Purpose::Legacy { code, .. } = &mut self.upstream_login_mut(upstream_login).purpose {
-            *code = Some(Code::issued(at));
+            *code = Some(Code {
+                issued: at,
+                token: None,
+            });
         }
         self.committed.add(Commit::CodeIssued);
         Answer::CallbackWithCode
@@ -160,11 +161,11 @@ impl Model {
         let Some((project, code)) = self.code_mut(upstream_login) else {
             return Answer::Refused;
         };
-        match wrong {
-            Some(Wrong::Secret) => return Answer::Unrecognised,
-            Some(_) => return Answer::Refused,
-            None if project != by => return Answer::Refused,
-            None => {}
+        if let Some(wrong) = wrong {
+            return wrong.answer();
+        }
+        if project != by {
+            return Answer::Refused;
         }
         if code.token.is_some() {
             self.end_token(upstream_login, now);
@@ -200,5 +201,15 @@ impl Model {
         };
         token.is_ended = true;
         self.committed.add(Commit::TokenRevoked);
+    }
+}
+
+impl Wrong {
+    /// The answer to a start or a redemption with this flaw.
+    fn answer(self) -> Answer {
+        match self {
+            Self::Secret => Answer::Unrecognised,
+            Self::Callback | Self::Verifier => Answer::Refused,
+        }
     }
 }

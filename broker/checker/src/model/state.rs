@@ -1,5 +1,6 @@
 //! The state of the logins: what is known of each, and when it ends.
 
+use std::array;
 use std::collections::BTreeMap;
 
 use strum::{IntoStaticStr, VariantArray};
@@ -128,6 +129,10 @@ impl Model {
             let mut earlier = self.upstream_logins.keys();
             earlier.all(|earlier| *earlier < upstream_login)
         };
+        let is_signed_in = |upstream_login| {
+            let begun = self.upstream_logins.get(&upstream_login);
+            begun.map(|it| it.signed_in.is_some())
+        };
         match step {
             Step::Start {
                 login, key, wrong, ..
@@ -150,14 +155,8 @@ impl Model {
                 self.logins.contains_key(&login)
             }
             Step::Authorize { upstream_login, .. } => is_new(upstream_login),
-            Step::SignIn { upstream_login, .. } => self
-                .upstream_logins
-                .get(&upstream_login)
-                .is_some_and(|it| it.signed_in.is_none()),
-            Step::Deliver { upstream_login, .. } => self
-                .upstream_logins
-                .get(&upstream_login)
-                .is_some_and(|it| it.signed_in.is_some()),
+            Step::SignIn { upstream_login, .. } => is_signed_in(upstream_login) == Some(false),
+            Step::Deliver { upstream_login, .. } => is_signed_in(upstream_login) == Some(true),
             Step::Read { key, wrong, .. } => {
                 self.logins.get(&key).is_some_and(|it| it.key == key)
                     && wrong != Some(Wrong::Verifier)
@@ -310,13 +309,6 @@ impl UpstreamLogin {
 }
 
 impl Code {
-    pub(super) fn issued(at: Interval) -> Self {
-        Self {
-            issued: at,
-            token: None,
-        }
-    }
-
     /// The end of the code.
     pub fn ends(&self) -> Interval {
         self.issued.plus_ms(CODE_LIFETIME_MS)
@@ -401,20 +393,12 @@ impl Commits {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let mut sum = self;
-        for (ours, theirs) in sum.0.iter_mut().zip(other.0) {
-            *ours += theirs;
-        }
-        sum
+        Self(array::from_fn(|kind| self.0[kind] + other.0[kind]))
     }
 
     /// The commits since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        let mut difference = self;
-        for (ours, theirs) in difference.0.iter_mut().zip(earlier.0) {
-            *ours -= theirs;
-        }
-        difference
+        Self(array::from_fn(|kind| self.0[kind] - earlier.0[kind]))
     }
 }

@@ -177,12 +177,11 @@ pub enum Failure {
 }
 
 impl Step {
-    /// A [start](Self::Start) without a flaw, under the key of login 1.
-    pub fn start(login: u8, by: Project, at: Provider) -> Self {
-        let (key, wrong) = (1, None);
+    /// A [start](Self::Start) under the key of login 1.
+    pub fn start(login: u8, by: Project, at: Provider, wrong: Option<Wrong>) -> Self {
         Self::Start {
             login,
-            key,
+            key: 1,
             by,
             at,
             wrong,

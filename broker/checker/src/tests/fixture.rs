@@ -5,7 +5,6 @@ use crate::history::{AuditRecord, Flow, History, Operation, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Visitor};
 
 pub(super) const SECOND_MS: i64 = 1_000;
-pub(super) const LOGIN_LIFETIME_MS: i64 = 600_000;
 pub(super) const CODE_LIFETIME_MS: i64 = 60_000;
 
 pub(super) const ANN: Visitor = Visitor::Browser(1);
@@ -56,7 +55,7 @@ pub(super) fn unknown(step: Step) -> Line {
 }
 
 pub(super) fn start(login: u8) -> Step {
-    Step::start(login, Project::A, Provider::GitHub)
+    Step::start(login, Project::A, Provider::GitHub, None)
 }
 
 pub(super) fn visit(by: Visitor, upstream_login: u8) -> Step {

@@ -321,12 +321,7 @@ fn is_page(step: Step, expected: &Answer, reply: &Response) -> bool {
         ),
         _ => return false,
     };
-    let (Step::Visit { by, .. }
-    | Step::VisitUnvouched { by, .. }
-    | Step::Continue { by, .. }
-    | Step::Cancel { by, .. }
-    | Step::Deliver { by, .. }) = step
-    else {
+    let Some(by) = step.by() else {
         return false;
     };
     let is_right = if by == Visitor::Curl {

@@ -103,13 +103,7 @@ impl World {
 
     fn clean(&self, timed: &TimedModel) -> Vec<Step> {
         let (login, upstream_login) = next_numbers(timed);
-        let start = |by, wrong| Step::Start {
-            login,
-            key: 1,
-            by,
-            at: self.provider,
-            wrong,
-        };
+        let start = |by, wrong| Step::start(login, by, self.provider, wrong);
         let mut steps = vec![
             start(Project::A, None),
             start(Project::A, Some(Wrong::Secret)),
