@@ -11,6 +11,7 @@
 //! | answered | the step, with this answer |
 //! | 503 | as without an answer, and only while the store or the broker was down |
 //! | no answer | all of the step, its first half, or nothing |
+//! | a line of a log | the step, with an answer of this status and with these commits |
 //! | answered while the database was down | the step; of one that commits twice perhaps the first half alone, or the second only before the outage ends: a dead database costs the outcomes that were on their way to it, or shows them later, and no more |
 
 pub mod history;

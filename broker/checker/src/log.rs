@@ -204,8 +204,12 @@ impl Report {
         for (commit, kind) in KINDS {
             let uses = lines.iter().filter(|it| it.has(commit)).count();
             // The owner binds a login at each visit.
-            let most = if commit == Commit::Bound { 1 } else { uses };
-            *self.used_once.entry(kind).or_default() += uses.min(most) as u64;
+            let used = if commit == Commit::Bound {
+                uses.min(1)
+            } else {
+                uses
+            };
+            *self.used_once.entry(kind).or_default() += used as u64;
         }
     }
 }

@@ -2,8 +2,9 @@
 //! answer leaves, so that every operation with an answer is in the log.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, PipeReader, Write as _};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -22,6 +23,8 @@ pub(crate) struct AuditLog(Arc<Shared>);
 
 struct Shared {
     entries: Mutex<Entries>,
+    /// The folder in which every line is kept.
+    folder: Option<PathBuf>,
     lines: watch::Sender<u64>,
 }
 
@@ -45,22 +48,26 @@ pub(crate) struct Logged {
 }
 
 impl AuditLog {
-    pub(crate) fn new() -> Self {
+    /// No lines yet. Those to come are kept in `folder`, if there is one.
+    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
         Self(Arc::new(Shared {
             entries: Mutex::default(),
+            folder,
             lines: watch::Sender::new(0),
         }))
     }
 
-    /// Reads `log` to its end, and keeps its lines in a file if there is one. A broker that
-    /// writes faster waits, so that no line is lost.
-    pub(crate) fn follow(
-        &self,
-        log: impl Read + Send + 'static,
-        mut kept: Option<File>,
-    ) -> JoinHandle<()> {
+    /// Reads the log of a broker to its end. A broker that writes faster waits, so that no line
+    /// is lost.
+    pub(crate) fn follow(&self, broker: usize, log: PipeReader) -> io::Result<JoinHandle<()>> {
         let reader = self.clone();
-        tokio::task::spawn_blocking(move || {
+        let kept = self.0.folder.as_ref().map(|folder| {
+            fs::create_dir_all(folder)?;
+            let path = folder.join(format!("broker-{broker}.log"));
+            File::options().create(true).append(true).open(path)
+        });
+        let mut kept = kept.transpose()?;
+        Ok(tokio::task::spawn_blocking(move || {
             let lines = BufReader::new(log).split(b'\n');
             for line in lines.map_while(Result::ok) {
                 let line = String::from_utf8_lossy(&line);
@@ -70,7 +77,7 @@ impl AuditLog {
                     reader.entries().errors.push(error);
                 }
             }
-        })
+        }))
     }
 
     /// Reads one line.
@@ -207,7 +214,7 @@ mod tests {
 
     #[track_caller]
     fn assert_error(line: &str, about: &str) {
-        let log = AuditLog::new();
+        let log = AuditLog::new(None);
         log.read(line);
         let errors = log.take_errors();
         assert!(errors.iter().any(|it| it.contains(about)), "{errors:?}");
@@ -236,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_orderly_log_is_counted_without_an_error() {
-        let log = AuditLog::new();
+        let log = AuditLog::new(None);
         log.read(&answered(200, r#","steps":"code_redeemed token_revoked""#));
         log.read(&answered(400, ""));
         log.read(r#"{"level":"INFO","target":"audit","fields":{"to":"google","operation":"POST token","login":"abc"}}"#);

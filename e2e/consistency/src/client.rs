@@ -17,7 +17,7 @@ use url::Url;
 
 use crate::RunError;
 use checker::history::{Outcome, User};
-use checker::model::{Answer, Failure, Step};
+use checker::model::{Answer, Step};
 
 /// The public address of the brokers; nothing listens there.
 pub const BASE_URL: &str = "http://127.0.0.1:9";
@@ -267,7 +267,7 @@ impl Response {
         match result["status"].as_str()? {
             "pending" => Some(Answer::Pending),
             "succeeded" => Some(Answer::Succeeded(user(&result["profile"]))),
-            "failed" => failure(&self.text("error")).map(Answer::Failed),
+            "failed" => self.text("error").parse().ok().map(Answer::Failed),
             _ => None,
         }
     }
@@ -289,7 +289,10 @@ impl Response {
             None => Some(Answer::ToProvider),
             Some("") => Some(Answer::ToCallback),
             Some(_) if self.code().is_some() => Some(Answer::CallbackWithCode),
-            Some(_) => failure(&parameter(&self.location, "error")?).map(Answer::CallbackWithError),
+            Some(_) => {
+                let failure = parameter(&self.location, "error")?.parse().ok()?;
+                Some(Answer::CallbackWithError(failure))
+            }
         }
     }
 }
@@ -302,10 +305,6 @@ fn user(profile: &Value) -> User {
         id: text("providerSubject"),
         subject: text("subject"),
     }
-}
-
-fn failure(name: &str) -> Option<Failure> {
-    name.parse().ok()
 }
 
 /// The address at which a browser arrives that is sent to `location`: an empty fragment

@@ -127,26 +127,21 @@ impl Login {
 
     /// `POST /v1/token`; none without a code.
     pub(crate) fn redeem(&self, upstream_login: u8, wrong: Option<Wrong>) -> Option<Call> {
-        let step = Step::redeem(upstream_login, Project::A, wrong);
-        self.player
-            .has_code(upstream_login)
-            .then(|| self.call(step))
+        self.possible(Step::redeem(upstream_login, Project::A, wrong))
     }
 
     /// `GET /v1/profile`; none without a token.
     pub(crate) fn profile(&self, upstream_login: u8) -> Option<Call> {
-        let step = Step::Profile { upstream_login };
-        self.player
-            .has_token(upstream_login)
-            .then(|| self.call(step))
+        self.possible(Step::Profile { upstream_login })
     }
 
     /// `POST /v1/revoke`; none without a token.
     pub(crate) fn revoke(&self, upstream_login: u8) -> Option<Call> {
-        let step = Step::Revoke { upstream_login };
-        self.player
-            .has_token(upstream_login)
-            .then(|| self.call(step))
+        self.possible(Step::Revoke { upstream_login })
+    }
+
+    fn possible(&self, step: Step) -> Option<Call> {
+        self.player.can_take(step).then(|| self.call(step))
     }
 
     /// Adds an operation to the history, and keeps what it brought. The response, if it is one

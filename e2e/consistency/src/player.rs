@@ -197,16 +197,6 @@ impl Player {
         *given(&self.values(upstream_login).visitor)
     }
 
-    /// Whether an upstream login has brought back a code.
-    pub(crate) fn has_code(&self, upstream_login: u8) -> bool {
-        self.values(upstream_login).code.is_some()
-    }
-
-    /// Whether that code was redeemed for a token.
-    pub(crate) fn has_token(&self, upstream_login: u8) -> bool {
-        self.values(upstream_login).token.is_some()
-    }
-
     /// The secrets that a consumer keeps of a legacy upstream login.
     ///
     /// # Panics

@@ -59,8 +59,7 @@ const BREAKS: &str = "\
 
 /// The line of a request that took 100 ms.
 fn line(login: &str, row: &str) -> String {
-    let words: Vec<_> = row.split(' ').chain([""]).collect();
-    let (what, is_rule) = (words[3], words[3].contains('.'));
+    let words: Vec<_> = row.split(' ').collect();
     let (to, operation) = match words[1] {
         "exchange" => ("github", "POST token".to_owned()),
         route => ("broker", format!("POST /v1/{route}")),
@@ -70,8 +69,10 @@ fn line(login: &str, row: &str) -> String {
         "at_ms": 1_800_000_000_000 + second * 1_000, "took_ms": 100,
         "to": to, "operation": operation, "status": words[2].parse::<u16>().unwrap(), "login": login,
     });
-    let said = if is_rule { "rule" } else { "steps" };
-    fields[said] = what.replace(',', " ").into();
+    for what in &words[3..] {
+        let said = if what.contains('.') { "rule" } else { "steps" };
+        fields[said] = what.replace(',', " ").into();
+    }
     json!({ "target": "audit", "fields": fields }).to_string()
 }
 

@@ -82,9 +82,7 @@ impl UpstreamLogin {
             ..self.clone()
         }
     }
-}
 
-impl UpstreamLogin {
     /// Whether an answer from `now_ms` on depends on the end of the provider's code.
     pub fn may_be_stale(&self, now_ms: i64) -> bool {
         let is_over = self.is_consumed || self.ends.latest_ms <= now_ms;

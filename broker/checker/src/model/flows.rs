@@ -126,9 +126,7 @@ impl Model {
             }
         }
     }
-}
 
-impl Model {
     /// A legacy upstream login takes its own outcome to the callback.
     pub(super) fn issue_code(
         &mut self,
@@ -174,7 +172,10 @@ impl Model {
         if !now.is_before(code.ends()) {
             return Answer::Refused;
         }
-        code.token = Some(Token::issued(now.at));
+        code.token = Some(Token {
+            issued: now.at,
+            is_ended: false,
+        });
         self.committed.add(Commit::CodeRedeemed);
         Answer::Token
     }

@@ -316,13 +316,6 @@ impl Code {
 }
 
 impl Token {
-    pub(super) fn issued(at: Interval) -> Self {
-        Self {
-            issued: at,
-            is_ended: false,
-        }
-    }
-
     /// The end of the token, if it is not revoked before.
     pub fn ends(&self) -> Interval {
         self.issued.plus_ms(TOKEN_LIFETIME_MS)

@@ -43,9 +43,9 @@ impl Brokers {
     pub(crate) async fn start(engine: Engine) -> Result<Self, RunError> {
         let count = engine.brokers(None);
         let mut cluster = Cluster::start_still(engine, count, Durability::Relaxed).await?;
-        let log = AuditLog::new();
-        for broker in &mut cluster.brokers {
-            log.follow(broker.take_log(), None);
+        let log = AuditLog::new(None);
+        for (number, broker) in cluster.brokers.iter_mut().enumerate() {
+            log.follow(number, broker.take_log())?;
         }
         Ok(Self {
             rows: Rows::of(&cluster).await?,
@@ -95,7 +95,7 @@ impl Brokers {
     /// Kills the first broker, and starts another on the database.
     pub(crate) async fn crash(&mut self) -> Result<(), RunError> {
         self.cluster.restart(0).await?;
-        self.log.follow(self.cluster.brokers[0].take_log(), None);
+        self.log.follow(0, self.cluster.brokers[0].take_log())?;
         Ok(())
     }
 

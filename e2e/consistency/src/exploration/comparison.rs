@@ -247,16 +247,14 @@ impl<'b> Comparison<'b> {
     }
 
     fn is_way_to_provider(&self, step: Step, reply: &Response) -> bool {
-        if step.begins().is_none() {
-            return false;
-        }
         let provider = self
             .brokers
             .cluster
             .upstream
             .provider(imitated(self.history.provider));
         let begins = |url: &str| url.starts_with(provider.url()) && url.ends_with('#');
-        reply.status == 303 && location(reply).is_some_and(begins)
+        let may_begin = step.begins().is_some();
+        may_begin && reply.status == 303 && location(reply).is_some_and(begins)
     }
 
     /// The profile of the user of `upstream_login`.

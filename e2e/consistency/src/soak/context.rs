@@ -1,8 +1,6 @@
 //! The state that users, nemesis and observer share: the brokers, the time, the log,
 //! the counts.
 
-use std::fs::{self, File};
-use std::io::PipeReader;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,12 +11,10 @@ use agent::random::Random;
 use agent::time::within;
 use reqwest::Method;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use super::statistics::{Exchanges, Statistics};
 use crate::RunError;
 use crate::audit_log::AuditLog;
-
 use crate::client::Response;
 use crate::cluster::Cluster;
 use crate::provider::Providers;
@@ -40,8 +36,6 @@ pub(super) struct Context {
     /// The brokers themselves: address and process.
     brokers: Mutex<Vec<(SocketAddr, u32)>>,
     pub(super) audit_log: AuditLog,
-    /// The folder in which logs are kept.
-    log: Option<PathBuf>,
     statistics: Mutex<Statistics>,
     exchanges: Mutex<Exchanges>,
     /// Operations that a restart overlapped: what they did need not be in the log.
@@ -64,8 +58,7 @@ impl Context {
             recorder: Recorder::new(cluster.clock.clone())?,
             endpoints: urls.into_iter().map(Endpoint::at).collect(),
             brokers: Mutex::new(cluster.addresses()?),
-            audit_log: AuditLog::new(),
-            log,
+            audit_log: AuditLog::new(log),
             statistics: Mutex::default(),
             exchanges: Mutex::default(),
             unsettled: AtomicU64::new(0),
@@ -74,20 +67,6 @@ impl Context {
             begun: watch::Sender::new(0),
             is_over: AtomicBool::new(false),
         })
-    }
-
-    /// Reads the log of a broker to its end, and keeps it if that was asked for.
-    pub(super) fn follow(
-        &self,
-        broker: usize,
-        log: PipeReader,
-    ) -> Result<JoinHandle<()>, RunError> {
-        let kept = self.log.as_ref().map(|folder| {
-            fs::create_dir_all(folder)?;
-            let path = folder.join(format!("broker-{broker}.log"));
-            File::options().create(true).append(true).open(path)
-        });
-        Ok(self.audit_log.follow(log, kept.transpose()?))
     }
 
     /// Any broker.

@@ -77,7 +77,7 @@ impl Nemesis {
     ) -> Result<Self, RunError> {
         let brokers = cluster.brokers.iter_mut();
         let logs = brokers.map(Replica::take_log).enumerate();
-        let readers = logs.map(|(broker, log)| context.follow(broker, log));
+        let readers = logs.map(|(broker, log)| context.audit_log.follow(broker, log));
         let readers = readers.collect::<Result<_, _>>()?;
         tokio::spawn(count_faults(context.clone(), proxies.state.clone()));
         Ok(Self {
@@ -181,7 +181,7 @@ impl Nemesis {
         self.proxies.proxies[broker].retarget(address);
         self.context.replace_broker(broker, address, process);
         let log = self.cluster.brokers[broker].take_log();
-        self.readers[broker] = self.context.follow(broker, log)?;
+        self.readers[broker] = self.context.audit_log.follow(broker, log)?;
         self.context.endpoints[broker].change();
         Ok(())
     }
