@@ -162,7 +162,6 @@ fn name(model: &Model, step: Step, seen: &Answer<User>, expected: &[Answer]) -> 
     if let Some(name) = of_the_user(seen, expected) {
         return name;
     }
-    let refusal = || expected.iter().all(is_refusal);
     match (step, seen) {
         (Step::Start { .. }, Answer::Started) => "a session key was accepted twice",
         (Step::Start { .. }, _) => "a session key was refused while it was free",
@@ -176,7 +175,9 @@ fn name(model: &Model, step: Step, seen: &Answer<User>, expected: &[Answer]) -> 
         }
         (_, Answer::AnotherBrowser) => "a browser was kept out of its login",
         (Step::Deliver { upstream_login, by }, seen) => {
-            return of_delivery(model, (upstream_login, by), seen, refusal());
+            let mut expected = expected.iter().cloned().map(as_seen);
+            let is_to_be_refused = expected.all(|it| it == Answer::Refused);
+            return of_delivery(model, (upstream_login, by), seen, is_to_be_refused);
         }
         (Step::Read { key, .. }, seen) => return of_read(model, key, seen),
         (
@@ -265,11 +266,4 @@ fn of_read(model: &Model, key: u8, seen: &Answer<User>) -> String {
         _ => "a status or an error that no read has here",
     }
     .to_owned()
-}
-
-fn is_refusal(answer: &Answer) -> bool {
-    matches!(
-        answer,
-        Answer::Refused | Answer::NotThisBrowser | Answer::UpstreamLoginOver
-    )
 }

@@ -82,9 +82,11 @@ impl Search<'_> {
             return true;
         }
         let candidates = state.candidates(self.history);
-        // What changes nothing may as well happen now, unless it comes too late for
-        // something else.
-        let free = match state.may_show_late(self.history) {
+        // What changes nothing may as well happen now, unless it comes too late for something
+        // else, or something without an answer may have come first.
+        let is_open = |index: &usize| !self.history.operations[*index].is_definite();
+        let may_differ = state.may_show_late(self.history) || candidates.iter().any(is_open);
+        let free = match may_differ {
             true => None,
             false => candidates.iter().find_map(|&index| self.free(state, index)),
         };
@@ -101,9 +103,6 @@ impl Search<'_> {
     /// The state after a definite operation that leaves the model as it is, if that
     /// explains it and nothing else could.
     fn free(&self, state: &State, index: usize) -> Option<State> {
-        if !self.history.operations[index].is_definite() {
-            return None;
-        }
         let mut successors = self.successors(state, index);
         let next = successors.pop().filter(|_| successors.is_empty())?;
         (next.model == state.model && next.progress[index] == Progress::Done).then_some(next)

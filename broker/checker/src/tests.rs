@@ -207,6 +207,7 @@ fn what_was_not_answered_is_as_the_audit_log_has_it() {
     assert_wrong(&logged(clean(&lost), COMPLETED), "result_consumed 0 times");
     let lost = [unknown(REDEEM), redeem(Answer::Refused)];
     assert_right(&logged(legacy(&lost), REVOKED));
+    assert_right(&late(logged(legacy(&lost), REVOKED), 4, CODE_LIFETIME_MS));
     assert_wrong(&logged(legacy(&lost), ISSUED), "code_redeemed 0 times");
     let granted = [unknown(READ), read(Answer::Succeeded(ada()))];
     assert_right(&logged(clean(&granted), CONSUMED));

@@ -102,7 +102,7 @@ impl Entry {
             (_, 500, _) => ("a broker failed", false),
             (.., "store.reachable") => ("the store failed", false),
             // On one machine it may begin an upstream login without being bound.
-            ("{handle}", 303, "") if is_idle && is_plain => ("its visitor is no browser", true),
+            ("{handle}", 303, "") if is_idle && is_plain => ("a visitor was no browser", true),
             ("{handle}" | "continue", 303, rule) if !rule.is_empty() => {
                 ("its provider could not be reached", false)
             }
