@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     /// The store [default: each]
     #[arg(long, value_enum)]
     engine: Option<Engine>,
-    /// Play the transitions of every n-th state only
+    /// Play the transitions of every n-th state only, and the first of each kind
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
     /// Number of databases, each with brokers of its own

@@ -49,7 +49,7 @@ fn every_transition_of_a_slice_is_as_the_model_has_it_on_postgresql() {
     assert_explored("postgres");
 }
 
-/// A slice of what `just explore` plays, and all of its pairs.
+/// A slice of what `just explore` plays, with each kind of transition, and all of its pairs.
 #[track_caller]
 fn assert_explored(engine: &str) {
     let report = report_of(&["explore", "--engine", engine, "--every", "25"]);

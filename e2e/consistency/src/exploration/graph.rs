@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use checker::model::Answer;
+
 use super::script::{Line, TimedModel};
 use super::world::World;
 
@@ -16,14 +18,15 @@ pub(crate) struct State {
     /// The model at the end of a shortest path to the state.
     pub(crate) timed: TimedModel,
     /// The state before it on that path, and the line between them.
-    before: Option<(usize, Line)>,
+    pub(crate) before: Option<(usize, Line)>,
     pub(crate) transitions: Vec<Transition>,
 }
 
-/// A line that can come next, and the state that it leads to.
-#[derive(Debug, Clone, Copy)]
+/// A line that can come next, its answer, and the state that it leads to.
+#[derive(Debug, Clone)]
 pub(crate) struct Transition {
     pub(crate) line: Line,
+    pub(crate) answer: Option<Answer>,
     pub(crate) leads_to: usize,
 }
 
@@ -37,12 +40,16 @@ impl Graph {
         while next < states.len() {
             for line in world.lines(&states[next].timed) {
                 let mut after = states[next].timed.clone();
-                after.step(line);
+                let answer = after.step(line);
                 let leads_to = *known.entry(after.observable()).or_insert(states.len());
                 if leads_to == states.len() {
                     states.push(State::at(after, Some((next, line))));
                 }
-                states[next].transitions.push(Transition { line, leads_to });
+                states[next].transitions.push(Transition {
+                    line,
+                    answer,
+                    leads_to,
+                });
             }
             next += 1;
         }

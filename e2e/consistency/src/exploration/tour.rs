@@ -1,5 +1,6 @@
 //! Walks over a graph that take each of its transitions once, shared by all who walk.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::graph::{Graph, Transition};
@@ -17,11 +18,17 @@ struct Left {
 }
 
 impl Tour {
-    /// A tour over the transitions of every `every`-th state.
+    /// A tour over the transitions of every `every`-th state, and over the first of each kind:
+    /// a line with its answer, and the line that led to its state.
     pub(crate) fn of(graph: &Graph, every: usize) -> Self {
+        let mut kinds = HashSet::new();
         let transitions = graph.states.iter().enumerate().map(|(number, state)| {
             let mut left = state.transitions.clone();
-            left.retain(|_| number.is_multiple_of(every));
+            let led_here = state.before.map(|(_, line)| line);
+            left.retain(|it| {
+                let is_first = kinds.insert((led_here, it.line, it.answer.clone()));
+                is_first || number.is_multiple_of(every)
+            });
             // A walk goes on by one of those that lead to another state.
             left.sort_by_key(|it| it.leads_to == number);
             left
