@@ -1,57 +1,29 @@
-//! The promises of a store, the same for every engine.
+//! The promises of a store, the same for every engine: those that the exploration of
+//! `consistency` cannot ask for by a request.
 //!
 //! The suite is a list of functions of a [`TestStore`](test_store::TestStore), which has an
 //! empty database. An engine that is to pass it implements [`Engine`](test_store::Engine) and
 //! adds one line to the end of this file. A function that is missing from the list is dead
 //! code, which the compiler reports.
 
-mod grants;
-mod logins;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod races;
 mod sqlite;
+mod steps;
 mod sweeping;
 pub(crate) mod test_store;
 
 macro_rules! suite {
     ($engine:expr) => {
         suite! { $engine;
-            logins {
-                a_login_is_found_as_it_was_opened
-                a_key_belongs_to_its_login_for_600_seconds_in_any_state
-                a_refused_opening_leaves_the_first_login_as_it_was
-                a_reused_key_forgets_everything_of_its_first_login
-                a_login_is_known_for_1200_seconds
-                the_first_browser_is_bound_and_may_come_again
-                another_browser_is_refused_and_the_first_keeps_the_login
-                a_login_with_an_outcome_is_bound_to_no_browser
-                a_login_can_be_bound_until_its_600_seconds_are_over
-                a_login_is_completed_once_by_its_first_outcome
+            steps {
+                every_step_of_one_broker_counts_at_another
                 a_login_can_be_completed_until_its_600_seconds_are_over
-                two_logins_do_not_affect_each_other
-                a_pending_read_does_not_consume_the_login
-                a_pending_login_expires
-                a_profile_is_read_once_and_leaves_its_row
                 an_outcome_expires_after_600_seconds_for_good
-                an_unknown_key_reads_nothing
-                another_project_consumes_nothing_and_learns_nothing
-                another_callback_consumes_nothing
-                each_upstream_login_is_consumed_once
+                two_logins_do_not_affect_each_other
                 a_read_passes_its_fail_points_in_order
-            }
-            grants {
-                a_code_becomes_a_token_that_opens_the_profile
-                a_code_is_redeemed_within_its_60_seconds
                 a_code_that_expired_stays_expired
-                another_project_callback_or_verifier_leaves_the_code_alone
-                another_project_callback_or_verifier_leaves_the_token_alone
-                what_was_never_issued_is_unknown_and_changes_nothing
-                a_second_valid_redemption_is_refused_and_ends_the_token
-                a_token_lives_900_seconds_from_its_redemption
-                a_code_does_not_work_as_a_token
-                a_revoked_token_has_ended_and_its_profile_leaves_the_row
-                revoking_twice_is_revoking_once
                 what_has_expired_is_not_revoked_but_erased
                 two_grants_do_not_affect_each_other
                 the_same_code_cannot_be_issued_twice
@@ -74,14 +46,8 @@ macro_rules! suite {
                 a_key_belongs_to_one_login_even_if_clocks_differ
             }
             races {
-                of_64_openings_with_one_key_one_is_fresh
-                of_64_openings_with_an_expired_key_one_is_fresh
-                of_64_browsers_one_gets_the_login
-                of_64_outcomes_one_completes_the_login
                 of_64_reads_one_consumes_the_outcome
-                of_64_calls_one_consumes_the_upstream_login
                 of_64_redemptions_one_gets_a_token
-                of_64_revocations_all_succeed
                 reads_and_writes_of_64_callers_do_not_fail
             }
         }

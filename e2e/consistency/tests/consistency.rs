@@ -36,13 +36,13 @@ fn run(arguments: &[&str]) -> Completed {
     output_within(program, TIMEOUT).expect("the program under test starts")
 }
 
-// Threats: A8, A29, L7.
+// Threats: A7, A8, A9, A10, A25, A26, A27, A29, A45, L7, M6, X6, CVE-2022-39263.
 #[test]
 fn every_transition_of_a_slice_is_as_the_model_has_it_on_sqlite() {
     assert_explored("sqlite");
 }
 
-// Threats: A8, L3, L7.
+// Threats: A7, A8, A9, A10, A25, A26, A27, L3, L7, CVE-2020-15222, CVE-2022-39263.
 #[cfg(feature = "postgres")]
 #[test]
 fn every_transition_of_a_slice_is_as_the_model_has_it_on_postgresql() {
@@ -64,7 +64,7 @@ fn assert_explored(engine: &str) {
     assert!(report.contains("\nNot enumerated:\n"), "{report}");
 }
 
-// Threats: A8, A29, L1.
+// Threats: A8, A29, L1, CVE-2020-15222.
 #[test]
 fn nothing_is_granted_twice_on_sqlite() {
     assert_passes("histories", 2_000, "sqlite");

@@ -67,7 +67,7 @@ pub(super) async fn take_every_step(store: &TestStore) {
 
 /// Checks the effect of each step, on a store that was opened since.
 pub(super) async fn assert_every_step_is_stored(store: &TestStore) {
-    assert_eq!(store.open_with(1, 9, "ada").await, Opened::KeyTaken);
+    assert_eq!(store.open_with(1, 9).await, Opened::KeyTaken);
     assert!(store.is_granted(1, 1).await, "its browser is remembered");
     assert!(!store.is_granted(1, 2).await);
     assert_eq!(store.succeed(1).await, Completed::Now);
@@ -105,7 +105,7 @@ async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
         (&other, Opened::Fresh),
         (&one, Opened::KeyTaken),
     ] {
-        let opened = store.open(login(1, handle_of(1), "ada", now), now).await;
+        let opened = store.open(login(1, handle_of(1), now), now).await;
         assert_eq!(opened.unwrap(), expected);
     }
 }
@@ -115,7 +115,7 @@ async fn of_many_reads_at_once_in_memory_one_gets_the_outcome() {
     let store = test_store::open_at("sqlite::memory:", FailPoints::NONE);
     let now = UnixMs(1_790_000_000_000);
     for round in 0..50 {
-        let (new, handle) = (login(round, handle_of(round), "ada", now), handle_of(round));
+        let (new, handle) = (login(round, handle_of(round), now), handle_of(round));
         store.open(new, now).await.unwrap();
         let outcome = LoginOutcome::Succeeded(ada());
         store.complete(handle, outcome, now).await.unwrap();
@@ -221,12 +221,12 @@ fn the_url_of_a_database_does_not_show_its_password() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
     let store = TestStore::on(File::new());
-    store.open_with(255, 255, "ada").await;
+    store.open_with(255, 255).await;
     let mut steps = JoinSet::new();
     for key in 0..200_u8 {
         // Every tenth has the handle of another login, which breaks a constraint.
         let handle = if key % 10 == 0 { 255 } else { key };
-        let login = login(key, handle_of(handle), "ada", store.now());
+        let login = login(key, handle_of(handle), store.now());
         let (inner, now) = (store.inner.clone(), store.now());
         steps.spawn(async move { (key, inner.open(login, now).await) });
     }

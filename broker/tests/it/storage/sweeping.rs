@@ -145,7 +145,7 @@ pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
     let total = 502;
     for (key, flip) in openings {
         // 502 different keys and handles out of 251 numbers.
-        let mut login = login(key, handle_of(key), "ada", store.now());
+        let mut login = login(key, handle_of(key), store.now());
         if flip {
             login.key = contract::Digest::derive("another", login.key.as_bytes());
             login.handle = contract::Digest::derive("another", login.handle.as_bytes());
@@ -195,6 +195,7 @@ pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(sto
     );
 }
 
+// Threats: A28.
 pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_brokers(
     store: TestStore,
 ) {

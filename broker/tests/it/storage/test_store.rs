@@ -106,7 +106,6 @@ pub(crate) enum Read {
 
 pub(crate) const CONSUMED: Read = Read::Refused(Rule::ResultOnce);
 pub(crate) const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);
-pub(crate) const UNKNOWN: Read = Read::Refused(Rule::ResultKnown);
 
 pub(crate) fn adas_profile() -> Read {
     Read::Outcome(LoginOutcome::Succeeded(ada()))
@@ -171,11 +170,11 @@ impl TestStore {
 
     /// Opens a login with the key and the handle of this number, for project ada.
     pub(crate) async fn open(&self, key: u8) -> Opened {
-        self.open_with(key, key, "ada").await
+        self.open_with(key, key).await
     }
 
-    pub(crate) async fn open_with(&self, key: u8, handle: u8, project: &str) -> Opened {
-        let login = login(key, handle_of(handle), project, self.now());
+    pub(crate) async fn open_with(&self, key: u8, handle: u8) -> Opened {
+        let login = login(key, handle_of(handle), self.now());
         self.inner.open(login, self.now()).await.unwrap()
     }
 
@@ -190,13 +189,6 @@ impl TestStore {
             .bind_browser(handle, browser, self.now())
             .await
             .unwrap()
-    }
-
-    /// Checks that neither a browser nor its binding finds a login.
-    pub(crate) async fn assert_unknown(&self, handle: u8) {
-        assert!(self.find(handle).await.is_none());
-        let bound = self.bind_browser(handle, 1).await;
-        assert!(matches!(bound, Bound::Refused(None)));
     }
 
     /// Whether binding the login to this browser succeeds.
@@ -218,15 +210,8 @@ impl TestStore {
     }
 
     pub(crate) async fn consume_result(&self, key: u8) -> Read {
-        self.consume_result_with(query(key)).await
-    }
-
-    pub(crate) async fn consume_result_with(&self, query: ResultQuery) -> Read {
-        self.inner
-            .consume_result(query, self.now())
-            .await
-            .unwrap()
-            .into()
+        let read = self.inner.consume_result(query(key), self.now()).await;
+        read.unwrap().into()
     }
 
     pub(crate) async fn consume_upstream_login(&self, upstream_login: &UpstreamLogin) -> Consumed {
@@ -314,9 +299,9 @@ pub(crate) fn callback(text: &str) -> RedirectUri {
     text.parse().unwrap()
 }
 
-pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogin {
+pub(crate) fn login(key: u8, handle: Digest, now: UnixMs) -> NewLogin {
     let request = LoginSessionRequest {
-        client_id: project(name),
+        client_id: project("ada"),
         client_secret: "unused".parse().unwrap(),
         session_key: key_of(key),
         provider: Provider::GitHub,

@@ -35,7 +35,7 @@ const RULES: [(&str, &[&str]); 5] = [
         &["provider.offered store.reachable broker.fault"],
     ),
     (
-        "a token that was never issued, or is forgotten long after its end: the storage suite",
+        "a token that was never issued, or is forgotten long after its end: the broker's HTTP and storage suites",
         &["bearer.known"],
     ),
 ];
