@@ -1,15 +1,14 @@
 //! The clean callback flow: `POST /v1/login/session` and `GET /api/providers`; the visit of
 //! `GET /login/{handle}`; the fragment of an address, which a browser keeps over every
-//! redirect without one of its own; `POST /v1/login/result`.
+//! redirect without one of its own. The exploration of `consistency` has the answers to a
+//! login in each of its states.
 
 use broker::relay::RelayGuard;
 use reqwest::Method;
-use serde_json::json;
 use testkit::http::Response;
 
 use crate::test_broker::{
-    BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile,
-    authorize_path, back_path, key, result_body, session_body, state, with,
+    BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, session_body, state, with,
 };
 
 // Threats: A11.
@@ -194,24 +193,6 @@ async fn a_login_that_ends_at_its_first_address_removes_the_fragment_until_its_h
     }
 }
 
-/// The redirect to the provider, or the broker's own page, removed the fragment.
-#[tokio::test]
-async fn a_browser_from_a_provider_or_from_the_brokers_page_is_redirected_without_a_detour() {
-    let broker = TestBroker::start().await;
-    let browser = broker.browser();
-    let redirect = browser.get(&broker.session(1).await).await;
-    assert!(redirect.location().unwrap().ends_with('#'));
-    let back = back_path(&redirect, "error=access_denied");
-    let response = navigate(&broker, &back, &browser.cookie_header()).await;
-    response.redirects_to(CALLBACK);
-
-    let cancel = format!("{}/cancel", broker.session(2).await);
-    let pressed = broker
-        .send(Method::POST, &cancel, &[("Origin", BASE)])
-        .await;
-    pressed.redirects_to(CALLBACK);
-}
-
 #[tokio::test]
 async fn return_redirects_to_registered_callbacks_alone() {
     let broker = TestBroker::start().await;
@@ -232,64 +213,4 @@ async fn return_redirects_to_registered_callbacks_alone() {
     }
     let looked = broker.request(Method::HEAD, path).send().await;
     assert_eq!((looked.status, looked.location()), (200, None));
-}
-
-// Threats: A26.
-#[tokio::test]
-async fn a_login_is_pending_until_its_first_result_which_is_read_once() {
-    let broker = TestBroker::start().await;
-    let (code, denied) = ("code=upstream-code", "error=access_denied");
-    for (n, ends, expected) in [
-        (
-            1,
-            [code, denied],
-            json!({ "status": "succeeded", "profile": adas_profile() }),
-        ),
-        (
-            2,
-            [denied, code],
-            json!({ "status": "failed", "error": "access_denied" }),
-        ),
-    ] {
-        let (browser, path) = (broker.browser(), broker.session(n).await);
-        // The browser that is bound may start another upstream login.
-        let first = browser.to_provider(&path).await;
-        let second = browser.to_provider(&path).await;
-        assert_ne!(first, second);
-        for _ in 0..100 {
-            let response = broker.result(n).await;
-            response.is_json(200, &json!({ "status": "pending" }));
-        }
-        for (back, end) in [first, second].iter().zip(ends) {
-            let back = back.replace(code, end);
-            browser.get(&back).await.redirects_to(CALLBACK);
-        }
-        broker.result(n).await.is_json(200, &expected);
-        let again = broker.result(n).await;
-        broker.has_refused(&again, 400, "result.once");
-    }
-}
-
-// Threats: A27, CVE-2022-39263.
-#[tokio::test]
-async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
-    let broker = TestBroker::start().await;
-    broker.sign_in(1).await;
-    let changed = |field: &str, value: &str| with(result_body(1), field, value);
-    let by_bob = json!({
-        "client_id": "prj_bob", "client_secret": BOB_SECRET,
-        "session_key": key(1), "redirect_uri": BOB_CALLBACK,
-    });
-    let elsewhere = changed("redirect_uri", "https://other.example/");
-    for (body, rule) in [
-        (changed("client_secret", "wrong"), "client.recognised"),
-        (by_bob, "result.known"),
-        (changed("session_key", &key(2)), "result.known"),
-        (changed("redirect_uri", LOCAL_CALLBACK), "result.callback"),
-        (elsewhere, "redirect_uri.registered"),
-        (changed("session_key", "short"), "session_key.pattern"),
-    ] {
-        broker.refuses("/v1/login/result", &body, 400, rule).await;
-    }
-    broker.has_status(1, "succeeded").await;
 }

@@ -1,13 +1,14 @@
 //! The legacy flow: the parameters of `GET /authorize`, and where each error is reported;
-//! `POST /v1/token`; and the access token at `/v1/profile` and `/v1/revoke`.
+//! and odd requests at `/v1/token` and `/v1/revoke`. The exploration of `consistency` has the
+//! answers to a login in each of its states.
 
 use reqwest::Method;
 use serde_json::json;
 use testkit::malformed;
 
 use crate::test_broker::{
-    BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, authorize_path,
-    authorize_query, authorize_with, key, parameter, query_with, state, token_body, with,
+    BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, authorize_query,
+    authorize_with, key, parameter, query_with, state, token_body, with,
 };
 
 type Query = Vec<(&'static str, String)>;
@@ -167,25 +168,6 @@ async fn a_response_type_of_code_or_nothing_and_unknown_parameters_are_accepted(
         let url = is_accepted(&broker, &format!("{valid}&{more}")).await;
         assert!(!url.contains("evil"), "{url}");
     }
-}
-
-// Threats: A45.
-#[tokio::test]
-async fn a_login_returns_with_code_and_state_for_a_token_that_opens_the_profile() {
-    let broker = TestBroker::start().await;
-    let (browser, back) = broker.at_provider_in_legacy().await;
-    let returned = browser.get(&back).await;
-    let code = parameter(returned.location().unwrap(), "code").unwrap();
-    assert_eq!(code.len(), 43);
-    returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
-    let response = broker.token(&code).await;
-    let token = response.json()["access_token"].as_str().unwrap().to_owned();
-    let rest = r#""token_type":"Bearer","expires_in":900,"scope":"profile""#;
-    response.is(200, &format!(r#"{{"access_token":"{token}",{rest}}}"#));
-    assert_eq!(response.header("pragma"), Some("no-cache"));
-    let (prefix, rest) = token.split_once('_').unwrap();
-    assert_eq!((prefix, rest.len()), ("fsi", 43));
-    broker.profile(&token).await.is_json(200, &adas_profile());
 }
 
 // Threats: CVE-2026-33504.

@@ -4,7 +4,6 @@
 
 use broker::relay::{RelayGuard, SelectAccount};
 use reqwest::Method;
-use serde_json::json;
 use testkit::http::Response;
 
 use crate::test_broker::{
@@ -229,28 +228,6 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     broker.has_status(1, "succeeded").await;
 }
 
-// Threats: X6, M6, V6.
-#[tokio::test]
-async fn cancel_fails_the_login_once() {
-    let broker = TestBroker::start().await;
-    let path = broker.session(1).await;
-    let browser = broker.browser_on(EVIL);
-    is_confirmation_page(&browser.get(&path).await);
-    let returned = browser.press(&format!("{path}/cancel")).await;
-    returned.redirects_to(CALLBACK);
-    assert_eq!(broker.last_rule(), Some("relay.cancelled"));
-    assert!(broker.events().pop().unwrap().committed());
-    let failed = json!({ "status": "failed", "error": "access_denied" });
-    broker.result(1).await.is_json(200, &failed);
-    broker.result(1).await.is_refusal(400);
-    assert_eq!(broker.calls_upstream(), 0);
-
-    // Later visits are redirected to the callback.
-    let late = browser.press(&format!("{path}/continue")).await;
-    late.redirects_to(CALLBACK);
-    broker.browser().get(&path).await.redirects_to(CALLBACK);
-}
-
 // Threats: X3.
 #[tokio::test]
 async fn a_form_is_accepted_only_from_the_brokers_own_page() {
@@ -281,18 +258,4 @@ async fn a_form_is_accepted_only_from_the_brokers_own_page() {
     let path = format!("{path}/continue");
     let redirect = broker.send(post, &path, &[("Origin", BASE)]).await;
     assert_eq!(redirect.status, 303);
-}
-
-#[tokio::test]
-async fn the_forms_of_an_expired_or_unknown_login_do_nothing() {
-    let broker = TestBroker::start().await;
-    let path = broker.session(1).await;
-    broker.advance_ms(600_000);
-    for action in ["continue", "cancel"] {
-        let late = broker.browser().press(&format!("{path}/{action}")).await;
-        late.redirects_to(CALLBACK);
-        let unknown = broker.browser().press(&format!("/login/x/{action}")).await;
-        unknown.is_refusal_page(404, "handle.known");
-    }
-    broker.result(1).await.is_refusal(400);
 }

@@ -227,7 +227,11 @@ impl<'b> Comparison<'b> {
                 let rest = json!({
                     "access_token": null, "token_type": "Bearer", "expires_in": 900, "scope": "profile",
                 });
-                reply.status == 200 && answer == rest && token.is_string()
+                let is_cached = reply
+                    .headers
+                    .get("pragma")
+                    .is_none_or(|it| it != "no-cache");
+                reply.status == 200 && answer == rest && token.is_string() && !is_cached
             }
             Answer::Profile(upstream_login) => holds(self.profile(upstream_login)),
             Answer::Revoked => says(200, "{}"),
