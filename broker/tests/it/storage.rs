@@ -30,12 +30,10 @@ macro_rules! suite {
             }
             sweeping {
                 a_sweep_deletes_a_login_once_it_is_no_longer_known
-                a_sweep_erases_a_profile_that_has_expired
-                a_sweep_keeps_a_profile_that_can_still_be_read
+                a_sweep_erases_a_profile_once_it_has_expired
                 a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after_its_end
                 a_sweep_keeps_a_code_until_every_token_of_it_would_have_ended
                 the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper
-                a_replay_is_recognised_while_the_token_may_live
                 a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed
                 a_sweep_keeps_the_profile_of_a_token_that_has_not_ended
                 a_sweep_deletes_a_bounded_number_of_rows
@@ -46,7 +44,6 @@ macro_rules! suite {
                 a_key_belongs_to_one_login_even_if_clocks_differ
             }
             races {
-                of_64_reads_one_consumes_the_outcome
                 of_64_redemptions_one_gets_a_token
                 reads_and_writes_of_64_callers_do_not_fail
             }

@@ -36,7 +36,8 @@ fn run(arguments: &[&str]) -> Completed {
     output_within(program, TIMEOUT).expect("the program under test starts")
 }
 
-// Threats: A7, A8, A9, A10, A25, A26, A27, A29, A45, L7, M6, X6, CVE-2022-39263.
+// Threats: A7, A8, A9, A10, A22, A23, A25, A26, A27, A29, A45, L7, M5, M6, V6, X4, X6.
+// Threats: CVE-2022-39263.
 #[test]
 fn every_transition_of_a_slice_is_as_the_model_has_it_on_sqlite() {
     assert_explored("sqlite");

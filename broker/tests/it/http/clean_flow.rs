@@ -3,9 +3,9 @@
 //! redirect without one of its own. The exploration of `consistency` has the answers to a
 //! login in each of its states.
 
+use broker::config::Config;
 use broker::relay::RelayGuard;
 use reqwest::Method;
-use testkit::http::Response;
 
 use crate::test_broker::{
     BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, session_body, state, with,
@@ -89,27 +89,20 @@ async fn local_session(broker: &TestBroker) -> String {
 }
 
 #[tokio::test]
-async fn a_local_plain_client_can_complete_a_login_and_does_not_bind_it() {
-    for guard in [RelayGuard::Auto, RelayGuard::Off] {
-        let broker = TestBroker::start_with(|config| config.projects[0].relay_guard = guard).await;
-        let path = local_session(&broker).await;
-        let curl = broker.plain_client();
-        let curls_back = curl.to_provider(&path).await;
-        let browser = broker.local_browser();
-        let back = browser.to_provider(&path).await;
-        let refused = broker.plain_client().get(&path).await;
-        refused.is_refusal(410);
-        browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
-        assert_eq!(broker.calls_upstream(), 3, "the user signed in");
-        curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
-        let again = broker.plain_client().get(&path).await;
-        again.redirects_to(LOCAL_CALLBACK);
-    }
-    let broker = TestBroker::start().await;
+async fn a_local_plain_client_does_not_bind_a_login_while_the_guard_is_off() {
+    let off = |config: &mut Config| config.projects[0].relay_guard = RelayGuard::Off;
+    let broker = TestBroker::start_with(off).await;
+    let path = local_session(&broker).await;
     let curl = broker.plain_client();
-    let back = curl.to_provider(&local_session(&broker).await).await;
-    curl.get(&back).await.redirects_to(LOCAL_CALLBACK);
-    assert_eq!(broker.calls_upstream(), 3, "it signed in");
+    let curls_back = curl.to_provider(&path).await;
+    let browser = broker.local_browser();
+    let back = browser.to_provider(&path).await;
+    broker.plain_client().get(&path).await.is_refusal(410);
+    browser.get(&back).await.redirects_to(LOCAL_CALLBACK);
+    assert_eq!(broker.calls_upstream(), 3, "the user signed in");
+    curl.get(&curls_back).await.redirects_to(LOCAL_CALLBACK);
+    let again = broker.plain_client().get(&path).await;
+    again.redirects_to(LOCAL_CALLBACK);
 }
 
 #[tokio::test]
@@ -159,35 +152,23 @@ fn return_url() -> String {
     format!("{BASE}/return?client_id=prj_ada&redirect_uri={callback}#")
 }
 
-/// The response to a browser that navigates to `path` and follows no redirect.
-async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
-    let headers = [
+// Threats: A30.
+#[tokio::test]
+async fn a_login_that_ends_at_its_first_address_removes_the_fragment_and_an_unknown_one_has_a_page()
+{
+    let broker = TestBroker::start().await;
+    let unreachable = with(session_body(1), "provider", "google");
+    let unreachable = broker.session_with(&unreachable).await;
+    let navigation = [
         ("Sec-Fetch-Site", "cross-site"),
         ("Sec-Fetch-Mode", "navigate"),
         ("Sec-Fetch-Dest", "document"),
         ("Referer", "https://app.example/"),
-        ("Cookie", cookies),
     ];
-    broker.send(Method::GET, path, &headers).await
-}
-
-// Threats: A30, V6.
-#[tokio::test]
-async fn a_login_that_ends_at_its_first_address_removes_the_fragment_until_its_handle_is_unknown() {
-    let broker = TestBroker::start().await;
-    let unreachable = with(session_body(1), "provider", "google");
-    let unreachable = broker.session_with(&unreachable).await;
-    let response = navigate(&broker, &unreachable, "").await;
+    let response = broker.send(Method::GET, &unreachable, &navigation).await;
     response.redirects_to(&return_url());
-    let expired = broker.session(2).await;
-    for passes_ms in [600_000, 590_000] {
-        broker.advance_ms(passes_ms);
-        let response = navigate(&broker, &expired, "").await;
-        response.redirects_to(&return_url());
-    }
-    broker.advance_ms(10_000);
     let well_formed = format!("/login/{}", "a".repeat(43));
-    for unknown in [&*expired, "/login/x", "/login/unknown", &well_formed] {
+    for unknown in ["/login/x", "/login/unknown", &well_formed] {
         let page = broker.browser().get(unknown).await;
         page.is_refusal_page(404, "handle.known");
     }

@@ -30,27 +30,17 @@ pub(super) async fn a_sweep_deletes_a_login_once_it_is_no_longer_known(store: Te
     assert_eq!(store.sweep().await, 0);
 }
 
-pub(super) async fn a_sweep_erases_a_profile_that_has_expired(store: TestStore) {
+pub(super) async fn a_sweep_erases_a_profile_once_it_has_expired(store: TestStore) {
     store.open(1).await;
     store.succeed(1).await;
+    store.at_ms(599_999);
+    assert_eq!(store.sweep().await, 0);
     store.at_ms(600_000);
     assert_eq!(store.sweep().await, 1);
     assert_eq!(store.profiles("logins").await, 0);
     assert_eq!(store.rows("logins").await, 1, "a late browser is sent back");
     assert_eq!(store.consume_result(1).await, EXPIRED);
     assert_eq!(store.sweep().await, 0);
-}
-
-pub(super) async fn a_sweep_keeps_a_profile_that_can_still_be_read(store: TestStore) {
-    store.open(1).await;
-    store.open(2).await;
-    store.succeed(1).await;
-    let denied = LoginOutcome::Failed(LoginError::AccessDenied);
-    store.complete(2, denied.clone()).await;
-    store.at_ms(599_999);
-    assert_eq!(store.sweep().await, 0);
-    assert_eq!(store.consume_result(1).await, adas_profile());
-    assert_eq!(store.consume_result(2).await, Read::Outcome(denied));
 }
 
 pub(super) async fn a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after_its_end(
@@ -105,16 +95,6 @@ pub(super) async fn the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper
         store.sweep().await;
         assert_eq!(store.rows("grants").await, 0);
     }
-}
-
-pub(super) async fn a_replay_is_recognised_while_the_token_may_live(store: TestStore) {
-    store.issue(1).await;
-    store.at_ms(10_000);
-    store.redeem(1).await;
-    store.at_ms(909_999);
-    assert_eq!(store.sweep().await, 0);
-    let replay = store.redeem_with(redemption(1, 2, store.now())).await;
-    assert_eq!(replay, Exchange::Refused(Rule::CodeOnce));
 }
 
 pub(super) async fn a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed(store: TestStore) {

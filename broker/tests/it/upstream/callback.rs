@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{DISCOVERY, FakeProviders, KEYS, legacy_error};
 use crate::fake_provider::{ACCESS_TOKEN, EMAILS, Reply, TOKEN, USER};
-use crate::test_broker::{CALLBACK, OUR_SECRET, authorize_path, back_path};
+use crate::test_broker::{CALLBACK, OUR_SECRET};
 
 // Threats: A11.
 #[tokio::test]
@@ -230,20 +230,4 @@ async fn b27_a_providers_token_is_sent_back_to_it_alone_our_secret_to_token_endp
         assert!(!format!("{call:?}").contains(ACCESS_TOKEN));
     }
     assert!(!format!("{:?}", providers.broker.events()).contains(ACCESS_TOKEN));
-}
-
-#[tokio::test]
-async fn b28_two_logins_in_one_browser_end_in_either_order() {
-    let providers = FakeProviders::start().await;
-    let browser = providers.broker.browser();
-    let mut backs = Vec::new();
-    for provider in [GitHub, Google, GitHub] {
-        let at = |path: &str| path.replacen("github", provider.as_str(), 1);
-        let redirect = browser.get(&at(&authorize_path())).await;
-        backs.push(at(&back_path(&redirect, "error=access_denied")));
-    }
-    for back in [&backs[1], &backs[2], &backs[0]] {
-        let returned = browser.get(back).await;
-        returned.redirects_to(&legacy_error("access_denied"));
-    }
 }
