@@ -3,7 +3,7 @@
 //! not accept them, and they give the attacker no result. And a cookie with a byte that is not
 //! UTF-8.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use stack::{Stack, StackSettings};
 use testkit::browser::Browser;
 use thirtyfour::error::WebDriverResult;

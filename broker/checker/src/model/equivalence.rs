@@ -36,14 +36,9 @@ impl Login {
         }
         let opened = since(self.opened, now_ms, LOGIN_IS_KNOWN_MS);
         let is_over = opened.latest_ms <= -LOGIN_LIFETIME_MS;
-        let progress = match is_over {
-            true => Progress::Pending,
-            false => self.progress,
-        };
-        let may_be_bound = !is_over && progress == Progress::Pending;
+        let may_be_bound = !is_over && self.progress == Progress::Pending;
         Self {
             opened,
-            progress,
             bound_to: self.bound_to.filter(|_| may_be_bound),
             ..self.clone()
         }
