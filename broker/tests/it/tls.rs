@@ -2,10 +2,7 @@
 //! provider's certificate, and certificates that were signed by one of them and are invalid
 //! all the same.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use broker::upstream::Failure;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -76,55 +73,6 @@ fn the_key_of_a_public_broker_is_for_its_owner_alone_and_an_ip_header_without_a_
     assert_eq!(code, Some(0), "{err}");
     let note = "note       ip_header is X-Real-IP, but the broker terminates TLS itself";
     assert!(out.contains(note), "{out}");
-}
-
-/// The first message of a client whose newest version is 3.`minor`: 1 for TLS 1.0 and so on.
-/// (RFC 5246, section 7.4.1.2, and RFC 8422 for the curves.)
-fn client_hello(minor: u8) -> Vec<u8> {
-    [
-        // Handshake, 85 bytes: ClientHello, 81 bytes.
-        &[22, 3, 1, 0, 85, 1, 0, 0, 81, 3, minor][..],
-        &[7; 32],
-        // No session. For 1.2: ECDHE with AES-128-GCM. For 1.1 and before: ECDHE and RSA with
-        // AES-128-CBC. No compression.
-        &[
-            0, 0, 10, 0xC0, 0x2B, 0xC0, 0x2F, 0xC0, 0x09, 0xC0, 0x13, 0x00, 0x2F, 1, 0,
-        ],
-        // Extensions, 30 bytes. supported_groups: secp256r1. ec_point_formats: uncompressed.
-        &[0, 30, 0, 10, 0, 4, 0, 2, 0, 23, 0, 11, 0, 2, 1, 0],
-        // signature_algorithms: ecdsa, rsa_pss and rsa_pkcs1 with SHA-256.
-        // extended_master_secret.
-        &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 23, 0, 0],
-    ]
-    .concat()
-}
-
-/// The first bytes of the response of the broker at `address`.
-fn answer_to(address: &str, message: &[u8]) -> Vec<u8> {
-    let mut connection = TcpStream::connect(address).unwrap();
-    let patience = Duration::from_secs(20);
-    connection.set_read_timeout(Some(patience)).unwrap();
-    connection.write_all(message).unwrap();
-    let mut response = [0; 7];
-    connection.read_exact(&mut response).unwrap();
-    response.to_vec()
-}
-
-// Threats: CVE-2024-23656.
-#[test]
-fn versions_of_tls_before_1_2_are_refused_by_their_number() {
-    const HANDSHAKE: u8 = 22;
-    const ALERT: u8 = 21;
-    const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
-    let (_scratch, config) = config();
-    let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
-    let response = answer_to(broker.address(), &client_hello(3));
-    assert_eq!(response[0], HANDSHAKE, "1.2 is accepted: {response:?}");
-    for (minor, name) in [(0, "SSL 3.0"), (1, "TLS 1.0"), (2, "TLS 1.1")] {
-        let response = answer_to(broker.address(), &client_hello(minor));
-        assert_eq!(response[0], ALERT, "{name}: {response:?}");
-        assert_eq!(response[5..], FATAL_PROTOCOL_VERSION, "{name}");
-    }
 }
 
 const HERE: &str = "127.0.0.1";
