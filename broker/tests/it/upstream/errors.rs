@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use broker::audit::Party;
+use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
@@ -21,7 +22,7 @@ use crate::fake_provider::{
     CERTIFICATE, CERTIFICATE_KEY, EMAILS, FakeProvider, Reply, TOKEN, USER,
 };
 use crate::installation::Scratch;
-use crate::test_broker::{CALLBACK, github_config};
+use crate::test_broker::{CALLBACK, github_config, with};
 
 /// Each line is a row of the map, its error, the name of its test, and its cause.
 macro_rules! rows {
@@ -126,12 +127,10 @@ async fn b09_the_error_map_applies_to_every_call_of_a_login() {
     let html = |status| Reply::of(status, HTML, "");
     let limit = |body: &str| Reply::of(403, JSON, body);
     let secondary = r#"{"message":"You have exceeded a secondary rate limit. Please wait."}"#;
+    let none_left = limit("{}").with("x-ratelimit-remaining", "0");
     for (failure, reply) in [
         (Failure::RateLimited, html(429)),
-        (
-            Failure::RateLimited,
-            limit("{}").with("x-ratelimit-remaining", "0"),
-        ),
+        (Failure::RateLimited, none_left),
         (Failure::RateLimited, limit("{}").with("retry-after", "60")),
         (Failure::RateLimited, limit(secondary)),
         (Failure::ServerError, html(500)),
@@ -149,6 +148,7 @@ async fn b09_the_error_map_applies_to_every_call_of_a_login() {
         }
     }
     github(Failure::Refused, EMAILS, Reply::of(401, JSON, "{}")).await;
+    let too_large = Reply::of(200, JSON, " ".repeat(300 * 1024));
     for (failure, reply) in [
         (Failure::RateLimited, html(429)),
         (Failure::ServerError, html(503)),
@@ -156,10 +156,7 @@ async fn b09_the_error_map_applies_to_every_call_of_a_login() {
         (Failure::Document, html(200)),
         (Failure::Document, Reply::of(404, JSON, "{}")),
         (Failure::Document, html(302).with("Location", "/")),
-        (
-            Failure::Document,
-            Reply::of(200, JSON, " ".repeat(300 * 1024)),
-        ),
+        (Failure::Document, too_large),
         (Failure::Document, Reply::of(200, JSON, "{}")),
     ] {
         for path in [DISCOVERY, KEYS] {
@@ -170,14 +167,12 @@ async fn b09_the_error_map_applies_to_every_call_of_a_login() {
 
 #[tokio::test]
 async fn b14_an_error_inside_http_200_is_a_failure_in_any_form() {
-    let errors = json!([
-        "bad_verification_code",
-        "invalid_grant",
-        "an_error_of_tomorrow",
-        "",
-        1
-    ]);
-    for error in errors.as_array().unwrap() {
+    for error in [
+        json!("bad_verification_code"),
+        json!("an_error_of_tomorrow"),
+        json!(""),
+        json!(1),
+    ] {
         // A token beside it changes nothing.
         let body = json!({ "error": error, "access_token": "a", "token_type": "bearer" });
         github(Failure::CodeRefused, TOKEN, Reply::json(&body)).await;
@@ -315,17 +310,11 @@ async fn github_with_an_untrusted_certificate(failure: Failure) {
 
 async fn discovery(failure: Failure, member: &str, value: &str) {
     let providers = FakeProviders::start().await;
-    let mut document = discovery_document(&providers.google.url());
-    document[member] = value.into();
-    providers
-        .google
-        .set_reply(DISCOVERY, Reply::json(&document));
+    let document = with(discovery_document(&providers.google.url()), member, value);
+    let google = &providers.google;
+    google.set_reply(DISCOVERY, Reply::json(&document));
     check(failure, &providers, Google, |_| (), "code=a").await;
-    let calls = providers.google.calls();
-    assert!(
-        calls.iter().all(|call| call.path() == DISCOVERY),
-        "{calls:?}"
-    );
+    assert_eq!(google.calls().len(), google.calls_to(DISCOVERY).len());
 }
 
 async fn id_token(failure: Failure, make: impl Fn(&Value, &Value) -> String) {
@@ -341,26 +330,18 @@ async fn header(failure: Failure, header: Value) {
 }
 
 async fn claim(failure: Failure, name: &str, value: Value) {
-    id_token(failure, |header, claims| {
-        let mut claims = claims.clone();
-        claims[name] = value.clone();
-        token(header, &claims)
-    })
-    .await;
+    let changed = |claims: &Value| with(claims.clone(), name, value.clone());
+    id_token(failure, |header, claims| token(header, &changed(claims))).await;
 }
 
-/// Starts an upstream login, and returns from the provider to a broker whose
-/// configuration is changed.
-async fn return_to_a_changed_broker(
-    failure: Failure,
-    change: impl Fn(&mut broker::config::Config),
-) {
-    let key = || vec![CookieKey::from_random(&[9; 32])];
-    let before = FakeProviders::start_with(|config| config.cookie_keys = key()).await;
+/// A user returns from the provider to a broker whose configuration has it no longer.
+async fn no_longer_configured(failure: Failure) {
+    let keyed = |config: &mut Config| config.cookie_keys = vec![CookieKey::from_random(&[9; 32])];
+    let before = FakeProviders::start_with(keyed).await;
     let login = before.start_legacy_login(GitHub).await;
     let after = FakeProviders::start_with(|config| {
-        config.cookie_keys = key();
-        change(config);
+        keyed(config);
+        config.upstream.github = None;
     })
     .await;
     let browser = after.broker.browser();
@@ -371,10 +352,6 @@ async fn return_to_a_changed_broker(
     response.redirects_to(&legacy_error(failure.error().as_str()));
     assert_eq!(after.last_failure(), Some(failure.why()));
     assert!(after.github.calls().is_empty());
-}
-
-async fn no_longer_configured(failure: Failure) {
-    return_to_a_changed_broker(failure, |config| config.upstream.github = None).await;
 }
 
 /// A login session was opened while the provider was enabled. Its browser visits a
@@ -389,12 +366,8 @@ async fn disabled(failure: Failure) {
         config.upstream.github.as_mut().unwrap().enabled = false;
     })
     .await;
-    after
-        .broker
-        .browser()
-        .get(&path)
-        .await
-        .redirects_to(CALLBACK);
+    let refused = after.broker.browser().get(&path).await;
+    refused.redirects_to(CALLBACK);
     assert_eq!(after.result(1).await, failed_with(failure.error().as_str()));
     assert_eq!(after.last_failure(), Some(failure.why()));
 }

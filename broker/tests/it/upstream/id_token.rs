@@ -10,6 +10,7 @@ use super::{
     token_signed_by,
 };
 use crate::fake_provider::{ACCESS_TOKEN, CERTIFICATE_KEY, FakeProvider};
+use crate::test_broker::with;
 
 fn right_header() -> Value {
     json!({ "alg": "RS256", "kid": "one", "typ": "JWT" })
@@ -22,11 +23,7 @@ async fn assert_refused(
     what: &str,
 ) {
     let result = providers.log_in_by(make).await;
-    assert_eq!(
-        result,
-        Err("invalid_provider_response".to_owned()),
-        "{what}"
-    );
+    assert_eq!(result.unwrap_err(), "invalid_provider_response", "{what}");
 }
 
 /// A token of Ada with one claim changed, or removed if `value` is null.
@@ -65,41 +62,29 @@ async fn a_valid_token_counts_with_and_without_its_optional_claims() {
     }
 }
 
-#[tokio::test]
-async fn b04_a_token_with_another_nonce_is_refused() {
-    let providers = FakeProviders::start().await;
-    let other = providers.start_legacy_login(Google).await;
-    let nonces = json!([other.parameter("nonce"), "", 1, null]);
-    check_claim(&providers, "nonce", &nonces).await;
-}
-
+// Threats: B4.
 #[tokio::test]
 async fn b15_every_claim_is_required_and_of_its_type() {
     let providers = FakeProviders::start().await;
     let url = providers.google.url();
     let (_, without_scheme) = url.split_once("://").unwrap();
+    let other = providers.start_legacy_login(Google).await;
     for name in ["iss", "aud", "exp", "iat", "nonce"] {
         check_claim(&providers, name, &json!([null, "", [], {}, true, "x"])).await;
     }
     for (name, values) in [
         ("iss", json!(["accounts.google.com", without_scheme])),
+        ("nonce", json!([other.parameter("nonce"), 1])),
         ("aud", json!([["us"], ["us", "them"]])),
         ("azp", json!(["", ["us"]])),
         ("exp", json!([1.5, -1, i64::MIN])),
         ("iat", json!([i64::MAX])),
         ("at_hash", json!(["", 1])),
+        ("sub", json!([null, "", 108_204_268_033_311_374_i64, ["1"]])),
         (
             "sub",
-            json!([
-                null,
-                "",
-                108_204_268_033_311_374_i64,
-                "1".repeat(256),
-                "1 2",
-                "1\u{0}"
-            ]),
+            json!(["1".repeat(256), "1 2", "1\u{0}", "ä", "\u{202E}1"]),
         ),
-        ("sub", json!(["ä", "\u{202E}1", ["1"]])),
     ] {
         check_claim(&providers, name, &values).await;
     }
@@ -145,15 +130,12 @@ async fn b16_no_algorithm_but_rs256_counts() {
     assert_refused(&providers, none, "none").await;
     // The public key, used as a shared secret.
     let public = jwk("one", KEY_ONE);
+    let modulus = public["n"].as_str().unwrap();
     let secret = |text: &str| EncodingKey::from_secret(text.as_bytes());
     let curve = EncodingKey::from_ec_pem(CERTIFICATE_KEY.as_bytes()).unwrap();
     for (name, key, algorithm) in [
         ("HS256", secret(&public.to_string()), Algorithm::HS256),
-        (
-            "HS256",
-            secret(public["n"].as_str().unwrap()),
-            Algorithm::HS256,
-        ),
+        ("HS256", secret(modulus), Algorithm::HS256),
         ("RS384", signing_key(KEY_ONE), Algorithm::RS384),
         ("RS512", signing_key(KEY_ONE), Algorithm::RS512),
         ("PS256", signing_key(KEY_ONE), Algorithm::PS256),
@@ -181,8 +163,7 @@ async fn b16_a_token_cannot_bring_its_own_key() {
         ("x5u", json!(url)),
         ("crit", json!(["jku"])),
     ] {
-        let mut header = right_header();
-        header[name] = value;
+        let header = with(right_header(), name, value);
         assert_refused(&providers, signed(header, &two, Algorithm::RS256), name).await;
     }
     assert!(elsewhere.calls().is_empty());

@@ -2,6 +2,7 @@
 //! allows, and for a bounded time longer while no newer one can be fetched.
 
 use contract::Provider::Google;
+use rocket::futures::future::join_all;
 use serde_json::json;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     discovery_document, jwk, key_set, server_error, signing_key, token, token_signed_by,
 };
 use crate::fake_provider::{Reply, TOKEN};
-use crate::test_broker::all;
+use crate::test_broker::with;
 
 /// An ID token that names the key `id`.
 fn token_by(id: &str) -> impl Fn(&StartedLogin<'_>) -> String {
@@ -69,48 +70,32 @@ async fn play(script: &str) {
 }
 
 #[tokio::test]
-async fn b17_a_rotation_during_a_login_is_followed_at_once() {
+async fn b17_an_unknown_key_is_searched_for_at_once_and_within_bounds() {
+    // A rotation during a login.
     play("one ok; keys one two; two ok; one ok; fetches 2").await;
-}
-
-/// Once a minute for one key.
-#[tokio::test]
-async fn b17_a_new_key_is_found_right_after_an_unknown_one() {
+    // A new key is found right after an unknown one, for which one search a minute is made.
     play(
         "one ok; unknown invalid; keys one two; unknown invalid; fetches 2; two ok; fetches 3; \
          unknown invalid; fetches 3; wait 60000; unknown invalid; fetches 4",
     )
     .await;
-}
-
-#[tokio::test]
-async fn b17_a_hundred_unknown_keys_cause_thirty_fetches_a_minute() {
-    let providers = FakeProviders::start_with_fixed_clock().await;
-    assert!(log_in_by(&providers, "one").await.is_ok());
-    for n in 0..100 {
-        let error = match n < 30 {
-            true => "invalid_provider_response",
-            false => "provider_unavailable",
-        };
-        let result = log_in_by(&providers, &format!("unknown{n}")).await;
-        assert_eq!(result.unwrap_err(), error, "{n}");
-    }
-    assert_eq!(fetches(&providers), 31, "the first, and thirty searches");
-    assert!(providers.is_available(Google).await);
-    assert!(log_in_by(&providers, "one").await.is_ok());
-    providers.broker.advance_ms(60_000);
-    assert!(log_in_by(&providers, "unknown").await.is_err());
-    assert_eq!(fetches(&providers), 32);
-}
-
-/// It is the provider's failure, and known keys still work. After a search that found its
-/// key, the next unknown key is searched for at once.
-#[tokio::test]
-async fn b17_a_failed_search_may_be_repeated_after_a_second() {
+    // A search that failed may be repeated after a second: it is the provider's failure, and
+    // known keys still work. After one that found its key, the next unknown key is searched for
+    // at once.
     play(
         "one ok; keys down; two unavailable; one ok; keys one two; wait 999; two unavailable; \
          fetches 2; wait 1; two ok; fetches 3; three invalid; fetches 4",
     )
+    .await;
+    // Thirty searches a minute, for any number of keys.
+    let unknown = |n| match n < 30 {
+        true => format!("unknown{n} invalid"),
+        false => format!("unknown{n} unavailable"),
+    };
+    let hundred = (0..100).map(unknown).collect::<Vec<_>>().join("; ");
+    play(&format!(
+        "one ok; {hundred}; fetches 31; one ok; wait 60000; unknown invalid; fetches 32"
+    ))
     .await;
 }
 
@@ -118,18 +103,14 @@ async fn b17_a_failed_search_may_be_repeated_after_a_second() {
 async fn b17_a_hundred_unknown_keys_share_one_search_that_fails() {
     let providers = FakeProviders::start_with_fixed_clock().await;
     assert!(log_in_by(&providers, "one").await.is_ok());
-    let mut login = Vec::new();
-    for _ in 0..100 {
-        login.push(providers.start_legacy_login(Google).await);
-    }
+    let login = join_all((0..100).map(|_| providers.start_legacy_login(Google))).await;
     // All 100 get the token of the first. The nonce is checked after the key.
     let unknown = json!({ "alg": "RS256", "kid": "unknown" });
     login[0].google_returns_token(&token(&unknown, &adas_claims(&login[0])));
     let after_all = server_error().held_until(&[(TOKEN, 101)]);
     providers.google.set_reply(KEYS, after_all);
-    let mut login = login.iter();
-    let responses = all(100, || login.next().unwrap().return_with("code=a-code")).await;
-    for response in responses {
+    let returned = login.iter().map(|it| it.return_with("code=a-code"));
+    for response in join_all(returned).await {
         let response = response.location().unwrap();
         assert!(
             response.contains("error=provider_unavailable"),
@@ -193,44 +174,36 @@ async fn b18_keys_are_kept_by_max_age_with_a_floor_and_a_cap() {
     }
 }
 
-/// Discovery, which has no max-age, is cached for a minute and serves one more hour.
 #[tokio::test]
-async fn b18_old_keys_serve_one_more_hour_while_no_newer_can_be_fetched() {
+async fn b18_old_keys_serve_one_more_hour_at_most_while_no_newer_can_be_fetched() {
+    // Discovery, which has no max-age, is cached for a minute and serves one more hour.
     play(
         "one ok; keys closed; wait 3660000; one ok; discovery down; wait 120000; one ok; \
          fetches 3",
     )
     .await;
-}
-
-/// Discovery must outlive the keys here.
-#[tokio::test]
-async fn b18_old_keys_do_not_serve_for_ever() {
+    // Discovery must outlive the keys here.
     play("discovery kept; one ok; keys down; wait 7199999; one ok; wait 60001; one unavailable")
         .await;
-}
-
-#[tokio::test]
-async fn b18_a_key_that_google_withdrew_goes_with_the_next_fetch() {
+    // A key that Google withdrew goes with the next fetch.
     play("one ok; keys two; wait 3610000; one invalid; two ok").await;
 }
 
 #[tokio::test]
 async fn b18_keys_of_other_kinds_are_ignored() {
     let providers = FakeProviders::start().await;
-    let mut encrypting = jwk("one", KEY_TWO);
-    encrypting["use"] = "enc".into();
-    let mut another = jwk("one", KEY_TWO);
-    another["alg"] = "RS512".into();
-    let odd = json!([1, null, {}, { "kty": "AKP", "alg": "ML-DSA-44", "kid": "one" },
-        { "kty": "oct", "k": "AAAA", "kid": "one", "alg": "HS256" }]);
-    let mut all = odd.as_array().unwrap().clone();
-    all.extend([
-        encrypting,
-        another,
+    let other = |member: &str, value: &str| with(jwk("one", KEY_TWO), member, value);
+    let keys = [
+        json!(1),
+        json!(null),
+        json!({}),
+        json!({ "kty": "AKP", "alg": "ML-DSA-44", "kid": "one" }),
+        json!({ "kty": "oct", "k": "AAAA", "kid": "one", "alg": "HS256" }),
+        other("use", "enc"),
+        other("alg", "RS512"),
         jwk("one", KEY_ONE),
         jwk("one", KEY_TWO),
-    ]);
-    providers.google.set_reply(KEYS, key_set(&all));
+    ];
+    providers.google.set_reply(KEYS, key_set(&keys));
     assert!(log_in_by(&providers, "one").await.is_ok());
 }

@@ -2,11 +2,12 @@
 //! odd data is no error. The unit tests of `upstream/normalize.rs` have the cases of each
 //! member; here are those that depend on the provider.
 
-use contract::Provider::GitHub;
+use contract::Provider::{GitHub, Google};
 use serde_json::{Value, json};
 
 use super::{FakeProviders, adas_claims, token};
 use crate::fake_provider::{EMAILS, Reply, USER, adas_github_user};
+use crate::test_broker::with;
 
 /// The profile that the code of a legacy login leads to.
 async fn profile(providers: &FakeProviders, login: Result<String, String>) -> Value {
@@ -17,8 +18,7 @@ async fn profile(providers: &FakeProviders, login: Result<String, String>) -> Va
 /// The profile if one claim of Google's ID token has this value.
 async fn with_claim(providers: &FakeProviders, name: &str, value: &Value) -> Value {
     let login = providers.log_in_by(|login| {
-        let mut claims = adas_claims(login);
-        claims[name] = value.clone();
+        let claims = with(adas_claims(login), name, value.clone());
         token(&json!({ "alg": "RS256", "kid": "one" }), &claims)
     });
     profile(providers, login.await).await
@@ -29,9 +29,7 @@ async fn github_profile(providers: &FakeProviders) -> Value {
 }
 
 fn user_with(name: &str, value: &Value) -> Reply {
-    let mut user = adas_github_user();
-    user[name] = value.clone();
-    Reply::json(&user)
+    Reply::json(&with(adas_github_user(), name, value.clone()))
 }
 
 /// The profile if one member of GitHub's `/user` has this value.
@@ -54,23 +52,19 @@ async fn b25_a_name_a_picture_and_an_address_are_cleaned_or_null() {
     let names = json!([[odd_name, "adA"], [42, null]]);
     let pictures = json!([[good, good], ["javascript:alert(1)", null], [7, null]]);
     let addresses = json!([["a@evil@corp.example", null], [1, null]]);
-    for (claim, member, rows) in [
-        ("name", "name", &names),
-        ("picture", "avatarUrl", &pictures),
-        ("email", "email", &addresses),
+    for (provider, field, member, rows) in [
+        (Google, "name", "name", &names),
+        (Google, "picture", "avatarUrl", &pictures),
+        (Google, "email", "email", &addresses),
+        (GitHub, "name", "name", &names),
+        (GitHub, "login", "username", &names),
+        (GitHub, "avatar_url", "avatarUrl", &pictures),
     ] {
         for row in rows.as_array().unwrap() {
-            let profile = with_claim(&providers, claim, &row[0]).await;
-            assert_eq!(profile[member], row[1], "{claim} {row}");
-        }
-    }
-    for (field, member, rows) in [
-        ("name", "name", &names),
-        ("login", "username", &names),
-        ("avatar_url", "avatarUrl", &pictures),
-    ] {
-        for row in rows.as_array().unwrap() {
-            let profile = with_member(&providers, field, &row[0]).await;
+            let profile = match provider {
+                Google => with_claim(&providers, field, &row[0]).await,
+                GitHub => with_member(&providers, field, &row[0]).await,
+            };
             assert_eq!(profile[member], row[1], "{field} {row}");
         }
     }
@@ -156,9 +150,8 @@ async fn b22_a_subject_depends_on_the_providers_own_id_alone() {
         .as_array()
         .unwrap()
     {
-        let result = providers
-            .log_in_with(GitHub, USER, &user_with("id", id))
-            .await;
+        let user = user_with("id", id);
+        let result = providers.log_in_with(GitHub, USER, &user).await;
         assert_eq!(result.unwrap_err(), "invalid_provider_response", "{id}");
     }
 }
