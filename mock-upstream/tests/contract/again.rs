@@ -4,7 +4,7 @@ use mock_upstream::{Misbehaviour, Mode, Next, Provider};
 
 use crate::page::handle;
 use crate::test_mock::{
-    GITHUB, GOOGLE, Params, Response, TestMock, authorization, authorization_path, redemption,
+    GITHUB, GOOGLE, Params, Response, TestMock, authorization, authorization_path,
 };
 
 /// A browser with its cookie.
@@ -63,18 +63,9 @@ impl<'a> Browser<'a> {
     /// The `sub` or `id` of the user of a sign-in without a page.
     async fn signs_in_as(&self) -> String {
         let callback = self.opens(&authorization(self.provider)).await.callback();
-        let form = redemption(callback.get("code").unwrap());
-        let token = self
-            .mock
-            .token(self.provider, &form)
-            .await
-            .text("access_token");
-        let (path, member) = match self.provider {
-            Provider::Google => ("/v1/userinfo", "sub"),
-            Provider::GitHub => ("/user", "id"),
-        };
-        let user = self.mock.get_with(&token, self.provider, path).await;
-        user.json()[member].to_string().replace('"', "")
+        let account = self.mock.account(self.provider, &callback).await;
+        let member = if self.provider == GOOGLE { "sub" } else { "id" };
+        account.json()[member].to_string().replace('"', "")
     }
 }
 

@@ -13,10 +13,8 @@ use crate::test_mock::{
 
 /// The `sub` of the user of a sign-in at Google.
 async fn sub(mock: &TestMock) -> String {
-    let token = mock.access_token(GOOGLE).await;
-    mock.get_with(&token, GOOGLE, "/v1/userinfo")
-        .await
-        .text("sub")
+    let callback = mock.callback(GOOGLE, "").await;
+    mock.account(GOOGLE, &callback).await.text("sub")
 }
 
 const ADA: &str = "100000000000000000001";

@@ -4,7 +4,7 @@ use mock_upstream::users::seed_users;
 use mock_upstream::{Client, Clients, Misbehaviour, Next, Provider};
 
 use crate::test_mock::{
-    CALLBACK, GITHUB, GOOGLE, Params, Response, STATE, TestMock, redemption, rows, seed_account,
+    CALLBACK, GITHUB, GOOGLE, Params, Response, STATE, TestMock, rows, seed_account,
 };
 
 pub(crate) async fn page(mock: &TestMock, provider: Provider) -> Response {
@@ -243,12 +243,6 @@ const ADA: &[(&str, &str)] = &[("person", "ada")];
 
 const OVER: &str = "This sign-in is over";
 
-/// The tokens for the code in a callback.
-async fn tokens(mock: &TestMock, provider: Provider, chosen: &Response) -> Response {
-    let code = chosen.callback().get("code").unwrap().to_owned();
-    mock.token(provider, &redemption(&code)).await
-}
-
 #[tokio::test]
 async fn a_choice_is_a_303_with_the_checked_request_and_is_made_once() {
     let mock = TestMock::interactive().await;
@@ -263,7 +257,7 @@ async fn a_choice_is_a_303_with_the_checked_request_and_is_made_once() {
         assert_eq!(chosen.status, 303);
         assert!(chosen.header("location").starts_with(CALLBACK));
         assert_eq!(chosen.callback().get("state"), Some(STATE));
-        assert!(tokens(&mock, provider, &chosen).await.is_granted());
+        assert!(mock.tokens(provider, &chosen.callback()).await.is_granted());
         for over in [pending, Pending(&mock, provider, "forged".to_owned())] {
             over.choose(&forged).await.assert_page(400, OVER);
         }
@@ -295,8 +289,7 @@ async fn any_other_user_can_sign_in_by_the_form() {
         ("email_private", "true"),
     ];
     let chosen = Pending::at(&mock, GITHUB).await.choose(&fields).await;
-    let token = tokens(&mock, GITHUB, &chosen).await.text("access_token");
-    let body = mock.get_with(&token, GITHUB, "/user").await.json();
+    let body = mock.account(GITHUB, &chosen.callback()).await.json();
     assert_eq!(body["id"], 77);
     assert_eq!(body["login"], "someone");
     assert_eq!(body["email"], serde_json::Value::Null);
@@ -378,8 +371,8 @@ async fn a_choice_on_googles_page_gives_a_refresh_token_each_time() {
         let handle = handle(&mock.authorize(GOOGLE, "access_type=offline").await);
         let chosen = Pending(&mock, GOOGLE, handle).choose(ADA).await;
         assert_eq!(chosen.callback().get("prompt"), Some("consent"));
-        let token = tokens(&mock, GOOGLE, &chosen).await.text("refresh_token");
-        assert!(token.starts_with("1//"));
+        let tokens = mock.tokens(GOOGLE, &chosen.callback()).await;
+        assert!(tokens.text("refresh_token").starts_with("1//"));
     }
 }
 

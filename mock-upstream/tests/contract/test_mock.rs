@@ -147,8 +147,20 @@ impl TestMock {
 
     pub(crate) async fn sign_in_with(&self, provider: Provider, changes: &str) -> Response {
         let callback = self.callback(provider, changes).await;
+        self.tokens(provider, &callback).await
+    }
+
+    /// The token response for the code in a callback.
+    pub(crate) async fn tokens(&self, provider: Provider, callback: &Params) -> Response {
         let form = redemption(callback.get("code").unwrap());
         self.token(provider, &form).await
+    }
+
+    /// The account that the code in a callback leads to.
+    pub(crate) async fn account(&self, provider: Provider, callback: &Params) -> Response {
+        let token = self.tokens(provider, callback).await.text("access_token");
+        self.get_with(&token, provider, account_path(provider))
+            .await
     }
 
     /// The access token of a plain sign-in at `provider`.
@@ -173,6 +185,13 @@ pub(crate) fn token_path(provider: Provider) -> &'static str {
     match provider {
         Provider::Google => "/token",
         Provider::GitHub => "/login/oauth/access_token",
+    }
+}
+
+pub(crate) fn account_path(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Google => "/v1/userinfo",
+        Provider::GitHub => "/user",
     }
 }
 
@@ -211,10 +230,12 @@ pub(crate) struct Params(pub(crate) Vec<(String, String)>);
 
 impl Params {
     pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
-        let owned = pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Self(owned.collect())
+        let pairs = pairs.iter().copied();
+        Self(
+            pairs
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        )
     }
 
     fn without(mut self, name: &str) -> Self {
@@ -266,14 +287,12 @@ impl Params {
 
 /// A careful broker's authorization request.
 pub(crate) fn authorization(provider: Provider) -> Params {
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER));
     let common = Params::of(&[
         ("client_id", CLIENT_ID),
         ("redirect_uri", CALLBACK),
         ("state", STATE),
-        (
-            "code_challenge",
-            &URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER)),
-        ),
+        ("code_challenge", &challenge),
         ("code_challenge_method", "S256"),
     ]);
     match provider {

@@ -1,5 +1,7 @@
 //! The token endpoints: what both have in common, and what one of them alone does.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -93,11 +95,7 @@ async fn a_token_call_gets_tokens_or_the_error_of_its_fault() {
         let provider = provider.parse().unwrap();
         let callback = mock.callback(provider, asked).await;
         let has_state = callback.get("state").is_some();
-        assert_eq!(
-            has_state,
-            !asked.starts_with("-state"),
-            "{provider} {asked}"
-        );
+        assert_eq!(has_state, !asked.starts_with("-state"), "{asked}");
         let form = redemption(callback.get("code").unwrap());
         let response = mock.token(provider, &form.clone().changed(changes)).await;
         match answer {
@@ -249,12 +247,7 @@ async fn the_response_is_a_form_unless_json_is_accepted() {
 async fn the_token_call_can_be_an_object_of_strings_which_is_checked_like_a_form() {
     let mock = TestMock::new().await;
     let ask = async |body: Value| Response::of(mock.token_call(GITHUB).json(&body)).await;
-    let object = |form: Params| -> Value {
-        let members = form.0.into_iter();
-        members
-            .map(|(name, value)| (name, Value::from(value)))
-            .collect()
-    };
+    let object = |form: Params| json!(BTreeMap::from_iter(form.0));
     let form = mock.redemption(GITHUB).await;
     assert!(ask(object(form)).await.is_granted());
     let form = mock.redemption(GITHUB).await.with("code_verifier", "wrong");
