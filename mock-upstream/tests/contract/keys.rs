@@ -48,15 +48,11 @@ async fn a_key_looks_like_googles() {
 #[tokio::test]
 async fn rotation_adds_a_third_key_that_signs_and_then_removes_the_oldest() {
     let mock = TestMock::new().await;
-    let (two, older) = (
-        kids(&mock).await,
-        mock.sign_in(GOOGLE).await.text("id_token"),
-    );
+    let two = kids(&mock).await;
+    let older = mock.sign_in(GOOGLE).await.text("id_token");
     mock.upstreams.rotate_google_keys();
-    let (three, newer) = (
-        kids(&mock).await,
-        mock.sign_in(GOOGLE).await.text("id_token"),
-    );
+    let three = kids(&mock).await;
+    let newer = mock.sign_in(GOOGLE).await.text("id_token");
     assert_eq!((three.len(), &three[..2]), (3, &two[..]));
     assert_eq!(decode_header(&newer).unwrap().kid.unwrap(), three[2]);
     verified(&mock, &older).await;

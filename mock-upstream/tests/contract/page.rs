@@ -7,10 +7,6 @@ use crate::test_mock::{
     CALLBACK, GITHUB, GOOGLE, Params, Response, STATE, TestMock, rows, seed_account,
 };
 
-pub(crate) async fn page(mock: &TestMock, provider: Provider) -> Response {
-    mock.authorize(provider, "").await
-}
-
 /// The handle in the page's forms.
 pub(crate) fn handle(page: &Response) -> String {
     let (_, rest) = page.body.split_once(r#"name="request" value=""#).unwrap();
@@ -22,7 +18,7 @@ pub(crate) struct Pending<'a>(&'a TestMock, Provider, String);
 
 impl<'a> Pending<'a> {
     pub(crate) async fn at(mock: &'a TestMock, provider: Provider) -> Self {
-        Self(mock, provider, handle(&page(mock, provider).await))
+        Self(mock, provider, handle(&mock.authorize(provider, "").await))
     }
 
     /// The response to these fields.
@@ -84,7 +80,7 @@ async fn g7_the_journal_truncates_a_long_query_and_a_long_method() {
 async fn the_page_is_a_marked_imitation_with_the_users_of_its_own_provider() {
     let mock = TestMock::interactive().await;
     for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
-        let response = page(&mock, provider).await;
+        let response = mock.authorize(provider, "").await;
         let shows = |part: &str| response.body.contains(part);
         response.assert_page(200, &format!("MOCK {provider} · imitation"));
         assert!(!shows(other.title()), "{provider}");
@@ -102,7 +98,7 @@ async fn the_page_is_a_marked_imitation_with_the_users_of_its_own_provider() {
 async fn each_misbehaviour_is_under_the_error_that_the_login_ends_with_and_under_its_group() {
     let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
-        let response = page(&mock, provider).await;
+        let response = mock.authorize(provider, "").await;
         let mut shown = 0;
         for ending in response.body.split("data-ending=\"").skip(1) {
             let (error, groups) = ending.split_once('"').unwrap();
@@ -126,7 +122,7 @@ async fn each_misbehaviour_is_under_the_error_that_the_login_ends_with_and_under
 async fn the_page_loads_its_own_script_and_nothing_else_and_may_redirect() {
     let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
-        let response = page(&mock, provider).await;
+        let response = mock.authorize(provider, "").await;
         let policy = response.header("content-security-policy");
         assert!(policy.contains("default-src 'none'") && !policy.contains("form-action"));
         let count = |part: &str| response.body.matches(part).count();
@@ -155,7 +151,7 @@ async fn the_page_names_the_client_and_says_in_plain_words_what_it_asks_for() {
     })
     .await;
     for [provider, client, scope] in rows(ASKS) {
-        let page = page(&mock, provider.parse().unwrap()).await;
+        let page = mock.authorize(provider.parse().unwrap(), "").await;
         for part in [client, scope] {
             page.assert_page(200, part);
         }
@@ -269,7 +265,7 @@ async fn cancelling_is_access_denied() {
     let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
         let cancel = r#"<button id="cancel" name="misbehave" value="deny">"#;
-        page(&mock, provider).await.assert_page(200, cancel);
+        mock.authorize(provider, "").await.assert_page(200, cancel);
         let pending = Pending::at(&mock, provider).await;
         let chosen = pending.choose(&[("misbehave", "deny")]).await;
         assert_eq!(chosen.status, 303);

@@ -8,7 +8,7 @@ use mock_upstream::{Next, Provider, User};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::page::{Pending, page};
+use crate::page::Pending;
 use crate::test_mock::{GITHUB, GOOGLE, TestMock, rows, user};
 
 fn parse(json: Value) -> Result<User, String> {
@@ -121,7 +121,7 @@ fn known(mock: &TestMock, provider: Provider, key: &str) -> Option<User> {
 async fn a_person_has_a_button_after_those_of_the_seed_users_and_signs_in() {
     let mock = mock_of_marie().await;
     for provider in Provider::ALL {
-        let page = page(&mock, provider).await.body;
+        let page = mock.authorize(provider, "").await.body;
         let (before, after) = page.split_once(r#"data-person="marie""#).unwrap();
         assert!(before.contains(r#"data-person="sofia""#));
         assert!(after.contains("Marie Curie"));
@@ -151,26 +151,21 @@ async fn an_account_overrides_the_members_of_its_person() {
 }
 
 #[tokio::test]
-async fn a_person_with_one_account_is_unknown_at_the_other_provider() {
+async fn a_user_is_known_by_the_key_where_it_has_an_account() {
     let mock = mock_of_marie().await;
     let key = "only-at_github7";
     for (provider, is_known) in [(GITHUB, true), (GOOGLE, false)] {
-        assert_eq!(page(&mock, provider).await.body.contains(key), is_known);
+        let page = mock.authorize(provider, "").await;
+        assert_eq!(page.body.contains(key), is_known);
         assert_eq!(known(&mock, provider, key).is_some(), is_known);
     }
     let account = known(&mock, GITHUB, key).unwrap();
     assert_eq!((account.id.as_str(), account.name), ("4712", None));
     let pending = Pending::at(&mock, GOOGLE).await;
     assert_eq!(pending.choose(&[("person", key)]).await.status, 400);
-}
-
-#[tokio::test]
-async fn a_known_user_is_found_by_the_key_and_can_be_queued() {
-    let mock = mock_of_marie().await;
     for key in ["marie", "alan"] {
         let user = known(&mock, GOOGLE, key).unwrap();
-        mock.queue(GOOGLE, Next::User(user));
-        assert!(mock.sign_in(GOOGLE).await.is_granted(), "{key}");
+        assert!(mock.sign_in_as(GOOGLE, user).await.is_granted(), "{key}");
     }
     let unknown = mock.upstreams.google().known_user("Marie").unwrap_err();
     let message = "Google has no user with this key; the buttons of its sign-in page show the keys";

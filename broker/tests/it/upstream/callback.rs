@@ -6,7 +6,7 @@ use contract::Provider::{self, GitHub, Google};
 use serde_json::json;
 
 use super::{DISCOVERY, FakeProviders, KEYS, legacy_error};
-use crate::fake_provider::{ACCESS_TOKEN, Call, EMAILS, Reply, TOKEN, USER};
+use crate::fake_provider::{ACCESS_TOKEN, Call, EMAILS, FakeProvider, Reply, TOKEN, USER};
 use crate::test_broker::{CALLBACK, OUR_SECRET};
 
 // Threats: A11.

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey, crypto};
 use mock_upstream::{Misbehaviour, Next, Provider};
 use reqwest::RequestBuilder;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::google::at_hash;
 use crate::keys::{key_set, rsa_key};
@@ -20,7 +20,7 @@ const HEADERS: &str = "content-type content-encoding location retry-after x-rate
                        x-ratelimit-remaining";
 
 /// The members of each part of a sign-in; values that are random or of this mock are masked.
-pub(super) struct Observed(BTreeMap<&'static str, Members>);
+pub(super) struct Observed(BTreeMap<String, Members>);
 
 impl Observed {
     /// A whole sign-in: the callback, the tokens, and what a client asks after them.
@@ -81,12 +81,12 @@ impl Observed {
         observed
     }
 
-    fn add(&mut self, part: &'static str, name: &str, value: impl Into<String>) {
-        let members = self.0.entry(part).or_default();
+    fn add(&mut self, part: &str, name: &str, value: impl Into<String>) {
+        let members = self.0.entry(part.to_owned()).or_default();
         members.insert(name.to_owned(), value.into());
     }
 
-    async fn add_answer(&mut self, part: &'static str, request: RequestBuilder) {
+    async fn add_answer(&mut self, part: &str, request: RequestBuilder) {
         match Response::try_of(request).await {
             Ok(response) => self.add_response(part, &response),
             Err(error) if error.is_timeout() => self.add(part, "", "silence"),
@@ -94,7 +94,7 @@ impl Observed {
         }
     }
 
-    fn add_response(&mut self, part: &'static str, response: &Response) {
+    fn add_response(&mut self, part: &str, response: &Response) {
         self.add(part, "status", response.status.to_string());
         for name in HEADERS.split(' ') {
             match response.header(name) {
@@ -102,19 +102,14 @@ impl Observed {
                 value => self.add(part, name, value),
             }
         }
-        let body = match part {
-            "token" => "token body",
-            "/user" => "/user body",
-            part => part,
-        };
-        match serde_json::from_str(&response.body) {
-            Ok(Value::Object(members)) if !members.is_empty() && part != "keys" => {
-                self.add_json(body, &Value::Object(members));
-            }
+        let body = &format!("{part} body");
+        let json = serde_json::from_str(&response.body).unwrap_or_default();
+        match json {
             _ if part == "keys" && response.status == 200 => {}
+            Value::Object(members) if !members.is_empty() => self.add_json(body, &members),
             _ => self.add(body, "body", kind(response)),
         }
-        if body == "token body" {
+        if part == "token" {
             // A parser keeps the last of two members.
             let forged = response.body.matches(r#":"forged""#).count();
             self.add(part, "forged members", forged.to_string());
@@ -127,8 +122,8 @@ impl Observed {
         }
     }
 
-    fn add_json(&mut self, part: &'static str, object: &Value) {
-        for (name, value) in object.as_object().unwrap() {
+    fn add_json(&mut self, part: &str, object: &Map<String, Value>) {
+        for (name, value) in object {
             match value {
                 Value::String(text) => self.add(part, name, short(text)),
                 other => self.add(part, name, other.to_string()),
@@ -141,10 +136,10 @@ impl Observed {
         let parts: Vec<_> = token.split('.').collect();
         let decoded = |part| String::from_utf8(URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap();
         let (header, claims) = (decoded(parts[0]), decoded(parts[1]));
-        let json = |text| serde_json::from_str::<Value>(text).unwrap();
+        let json = |text| serde_json::from_str::<Map<_, _>>(text).unwrap();
         self.add_json("header", &json(&header));
         self.add_json("claims", &json(&claims));
-        let kid = json(&header)["kid"].clone();
+        let kid = json(&header).remove("kid").unwrap_or_default();
         let is_published = keys.iter().any(|key| key["kid"] == kid);
         self.hide("header", "kid", |kid| match is_published {
             true => "published".to_owned(),
@@ -240,8 +235,6 @@ fn signer(token: &str, keys: &[Value], kid: &Value) -> String {
         return "empty".to_owned();
     }
     for key in keys {
-        // The public key as a shared secret: RFC 8725, section 2.1.
-        let secret = DecodingKey::from_secret(key["n"].as_str().unwrap().as_bytes());
         let is_named = key["kid"] == *kid;
         let name = if is_named {
             "the named key"
@@ -251,6 +244,8 @@ fn signer(token: &str, keys: &[Value], kid: &Value) -> String {
         if fits(&rsa_key(key), Algorithm::RS256) {
             return format!("by {name}");
         }
+        // The public key as a shared secret: RFC 8725, section 2.1.
+        let secret = DecodingKey::from_secret(key["n"].as_str().unwrap().as_bytes());
         if fits(&secret, Algorithm::HS256) {
             return format!("keyed with the modulus of {name}");
         }
