@@ -37,13 +37,8 @@ impl World {
     }
 
     pub(super) fn set_cookie(&mut self, browser: User, session: usize, cookie: usize) -> usize {
-        if let Some(before) = self
-            .ada
-            .of(Kind::SessionCookie)
-            .next()
-            .filter(|_| browser == User::Ada)
-        {
-            self.ada.remove(Kind::SessionCookie, before);
+        if browser == User::Ada {
+            self.ada.clear(Kind::SessionCookie);
         }
         self.secrets_of(browser).add(Kind::SessionCookie, cookie);
         self.sessions[session].cookie = Some(cookie);
@@ -52,12 +47,9 @@ impl World {
 
     /// The session of the cookie that the browser sends.
     fn session(&self, by: Visitor) -> Option<usize> {
-        let cookie = by.cookies.of(Kind::SessionCookie).next();
-        cookie.and_then(|it| {
-            self.sessions
-                .iter()
-                .position(|session| session.cookie == Some(it))
-        })
+        let cookie = by.cookies.of(Kind::SessionCookie).next()?;
+        let mut sessions = self.sessions.iter();
+        sessions.position(|session| session.cookie == Some(cookie))
     }
 
     /// The clean callback: reads the results of the logins of this browser, newest first.

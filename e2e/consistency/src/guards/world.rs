@@ -123,6 +123,10 @@ impl Set {
         self.0[kind as usize] &= !(1 << number);
     }
 
+    pub(super) fn clear(&mut self, kind: Kind) {
+        self.0[kind as usize] = 0;
+    }
+
     /// The set without the secrets that addresses carry.
     pub(super) fn cookies(mut self) -> Self {
         self.0[..Kind::SessionCookie as usize].fill(0);
@@ -199,21 +203,18 @@ impl Address {
     pub(super) fn all(known: Set) -> Vec<Self> {
         let mut all = Vec::new();
         for place in Place::VARIANTS.iter().copied() {
+            let is_callback = place.is_callback();
             let numbers = |kind: Option<Kind>| {
-                let made_up = (kind.is_none() || place.is_callback()).then_some(None);
+                let made_up = (kind.is_none() || is_callback).then_some(None);
                 let known = kind.into_iter().flat_map(|kind| known.of(kind));
-                made_up
-                    .into_iter()
-                    .chain(known.map(Some))
-                    .collect::<Vec<_>>()
+                made_up.into_iter().chain(known.map(Some)).collect()
             };
-            let [firsts, seconds] = place.kinds().map(numbers);
+            let [firsts, seconds]: [Vec<_>; 2] = place.kinds().map(numbers);
             for first in firsts {
-                let fits = |second: &Option<usize>| {
-                    place.is_callback() || second.is_none() || *second == first
-                };
-                let seconds = seconds.iter().copied().filter(fits);
-                all.extend(seconds.map(|second| Self {
+                let seconds = seconds
+                    .iter()
+                    .filter(|it| is_callback || it.is_none_or(|it| Some(it) == first));
+                all.extend(seconds.map(|&second| Self {
                     place,
                     first,
                     second,
@@ -347,13 +348,8 @@ impl World {
     /// The goal that Mallory has reached.
     pub(super) fn goal(&self) -> Option<Goal> {
         let shows = |browser: Set, user| {
-            let shows = |it: &Session| {
-                let is_sent = it
-                    .cookie
-                    .is_some_and(|it| browser.has(Kind::SessionCookie, it));
-                is_sent && it.user == Some(user)
-            };
-            self.sessions.iter().any(shows)
+            let mut its = self.sessions.iter().filter(|it| it.user == Some(user));
+            its.any(|it| (it.cookie).is_some_and(|it| browser.has(Kind::SessionCookie, it)))
         };
         // After Mallory has used Ada's browser, it may be signed in as her without an attack.
         let is_hers = self.power == Some(Power::UsedBrowser);
