@@ -147,10 +147,15 @@ impl Installation {
     /// names the database.
     #[track_caller]
     pub(crate) fn assert_refused(&self, text: &str) {
+        self.refuses_to_start(&[text, "broker.db"]);
+    }
+
+    /// Checks that neither command starts, each with one line that contains all of `texts`.
+    #[track_caller]
+    pub(crate) fn refuses_to_start(&self, texts: &[&str]) {
         for command in ["check", "serve"] {
             let output = BrokerCommand::with(command, &self.config).output();
-            output.failed(text);
-            output.failed("broker.db");
+            texts.iter().for_each(|text| output.failed(text));
         }
     }
 }

@@ -12,7 +12,6 @@ use rocket::futures::future::join_all;
 use serde_json::json;
 
 use crate::installation::Installation;
-use crate::process::BrokerCommand;
 use crate::storage::postgres::{Schema, connect};
 use crate::storage::test_store::Engine as _;
 use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body};
@@ -77,11 +76,8 @@ async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
         .await;
     let url = database.url() + ",pg_catalog";
     let installation = Installation::with_store(&url);
-    for command in ["check", "serve"] {
-        let output = BrokerCommand::with(command, &installation.config).output();
-        output.failed("s behind the database's, and may differ by 30 s");
-        output.failed("set the clocks right");
-    }
+    let message = "s behind the database's, and may differ by 30 s";
+    installation.refuses_to_start(&[message, "set the clocks right"]);
 }
 
 const RIGHT: &str = "Swordfish-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
@@ -91,16 +87,12 @@ const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 async fn a_wrong_password_is_one_line_and_no_password_is_shown() {
     let schema = Schema::with_password(RIGHT).await;
     let output = Installation::with_store(&schema.url_with(RIGHT)).check();
-    assert_eq!(output.code, Some(0), "{}", output.err);
+    let output = output.succeeded();
     assert!(!output.out.contains(RIGHT), "{}", output.out);
     let output = Installation::with_store(&schema.url_with(WRONG)).check();
-    for part in [
-        "cannot open postgres://[redacted]",
-        "password authentication failed",
-        "store.url",
-    ] {
-        output.failed(part);
-    }
+    output.failed("cannot open postgres://[redacted]");
+    output.failed("password authentication failed");
+    output.failed("store.url");
     assert!(!output.err.contains(WRONG) && !output.out.contains(WRONG));
 }
 
@@ -130,11 +122,8 @@ async fn a_newer_database_is_left_alone_and_reported() {
         .await;
     schema.execute("INSERT INTO broker_schema VALUES (2)").await;
     let installation = Installation::with_store(&schema.url());
-    for command in ["check", "serve"] {
-        let output = BrokerCommand::with(command, &installation.config).output();
-        output.failed("broker: cannot open postgres://");
-        output.failed("the tables of version 2");
-    }
+    let cannot_open = "broker: cannot open postgres://";
+    installation.refuses_to_start(&[cannot_open, "the tables of version 2"]);
     assert_eq!(schema.tables().await, ["broker_schema"]);
 }
 
@@ -229,10 +218,8 @@ async fn steps_that_wait_for_a_lock_or_a_connection_are_refused_in_time_and_have
         response.is_refusal(503);
     }
     other.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(
-        postgres.schema.count("SELECT count(*) FROM logins").await,
-        1
-    );
+    let logins = "SELECT count(*) FROM logins";
+    assert_eq!(postgres.schema.count(logins).await, 1);
     broker.profile(&token).await.is_json(200, &adas_profile());
     broker.has_status(1, "succeeded").await;
     assert_eq!(broker.token(&code).await.status, 200);
@@ -247,10 +234,7 @@ async fn steps_that_wait_for_a_lock_or_a_connection_are_refused_in_time_and_have
         })
     })
     .await;
-    assert_eq!(
-        postgres.schema.count("SELECT count(*) FROM logins").await,
-        65
-    );
+    assert_eq!(postgres.schema.count(logins).await, 65);
 }
 
 /// The second statement of the step fails: the first has marked the result as consumed.

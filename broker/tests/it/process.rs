@@ -79,6 +79,13 @@ pub(crate) struct CommandOutput {
 }
 
 impl CommandOutput {
+    /// Asserts that it succeeded.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
+        self
+    }
+
     /// Asserts that it failed with one line, which contains `message`.
     #[track_caller]
     pub(crate) fn failed(&self, message: &str) {

@@ -13,8 +13,6 @@ mod limits;
 mod online;
 mod users;
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use broker::clock::Clock;
@@ -249,22 +247,13 @@ impl<'s> StartedLogin<'s> {
     /// Returns to the broker with this query, unless the browser did not reach the
     /// provider: the code that the consumer gets, or the error.
     async fn finish(&self, query: &str) -> LegacyResult {
-        let location = if self.is_at_provider() {
-            let returned = self.return_with(query).await;
-            returned.location().unwrap().to_owned()
-        } else {
-            self.redirect.location().unwrap().to_owned()
+        let response = match self.is_at_provider() {
+            true => self.return_with(query).await,
+            false => self.redirect.clone(),
         };
+        let location = response.location().unwrap();
         assert!(location.starts_with(CALLBACK), "{location}");
-        parameter(&location, "code").ok_or_else(|| parameter(&location, "error").unwrap())
-    }
-
-    async fn get(&self, path: &str) -> Response {
-        self.browser.get(path).await
-    }
-
-    fn cookies(&self) -> BTreeMap<String, String> {
-        self.browser.cookies()
+        parameter(location, "code").ok_or_else(|| parameter(location, "error").unwrap())
     }
 }
 

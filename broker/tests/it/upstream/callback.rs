@@ -37,10 +37,8 @@ async fn b03_b08_both_providers_get_the_verifier_of_their_own_challenge_and_the_
     for (key, provider) in [(1, Google), (2, GitHub)] {
         let login = providers.start_login(provider, key).await;
         assert_eq!(login.parameter("prompt"), "select_account");
-        login
-            .return_with("code=4/0A%zz%")
-            .await
-            .redirects_to(CALLBACK);
+        let returned = login.return_with("code=4/0A%zz%").await;
+        returned.redirects_to(CALLBACK);
         let form = providers.get(provider).calls_to(TOKEN)[0].form();
         let verifier: contract::CodeVerifier = form["code_verifier"].parse().unwrap();
         let challenge = login.parameter("code_challenge");
@@ -90,13 +88,10 @@ async fn b06_a_callback_counts_only_on_the_path_of_its_own_provider() {
     for (provider, other) in [(Google, GitHub), (GitHub, Google)] {
         let before = exchanges();
         let login = providers.start_legacy_login(provider).await;
-        let path_of_other = login
-            .callback_path("code=a-code")
-            .replace(provider.as_str(), other.as_str());
-        login
-            .get(&path_of_other)
-            .await
-            .is_refusal_page(400, "upstream_login.own_browser");
+        let path = login.callback_path("code=a-code");
+        let path_of_other = path.replace(provider.as_str(), other.as_str());
+        let refused = login.browser.get(&path_of_other).await;
+        refused.is_refusal_page(400, "upstream_login.own_browser");
         assert_eq!(exchanges(), before);
         assert!(login.finish("code=a-code").await.is_ok());
     }
@@ -150,19 +145,15 @@ async fn b10_a_providers_error_text_is_repeated_nowhere() {
     let texts = format!("error_description={words}&error_uri=https://evil.test/{words}");
     let body = json!({ "error": words, "error_description": words, "error_uri": words });
     providers.github.set_reply(TOKEN, Reply::json(&body));
+    let invalid = "invalid_provider_response";
     for (query, error) in [
-        (
-            format!("error={words}&{texts}"),
-            "invalid_provider_response",
-        ),
-        ("code=a-code".to_owned(), "invalid_provider_response"),
-        (format!("error=access_denied&{texts}"), "access_denied"),
+        (&*format!("error={words}&{texts}"), invalid),
+        ("code=a-code", invalid),
+        (&format!("error=access_denied&{texts}"), "access_denied"),
     ] {
         let login = providers.start_legacy_login(GitHub).await;
-        login
-            .return_with(&query)
-            .await
-            .redirects_to(&legacy_error(error));
+        let returned = login.return_with(query).await;
+        returned.redirects_to(&legacy_error(error));
     }
     let login = providers.start_legacy_login(GitHub).await;
     // Nor on the page for a browser without an upstream login.

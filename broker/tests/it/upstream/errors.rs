@@ -14,6 +14,7 @@ use contract::Provider::{self, GitHub, Google};
 use rocket::futures::future::join_all;
 use serde_json::{Value, json};
 
+use super::keys::token_by;
 use super::{
     DISCOVERY, FakeProviders, KEYS, StartedLogin, adas_claims, discovery_document, failed_with,
     legacy_error, token,
@@ -56,11 +57,7 @@ rows! {
 
     NotConfigured is provider_unavailable: a_provider_that_is_no_longer_configured => no_longer_configured();
     Disabled is provider_unavailable: a_provider_that_is_disabled => disabled();
-    OwnCredentials is provider_unavailable: wrong_client_credentials => both(
-        TOKEN,
-        Reply::of(401, JSON, r#"{"error":"invalid_client"}"#),
-        Reply::of(200, JSON, r#"{"error":"incorrect_client_credentials"}"#)
-    );
+    OwnCredentials is provider_unavailable: wrong_client_credentials_with_any_status => our_credentials();
 
     TooManyCalls is provider_unavailable: too_many_calls_in_flight => with_too_many_calls();
     Timeout is provider_unavailable: a_provider_that_is_silent => github_within_200_ms(TOKEN, Reply::Silence);
@@ -247,6 +244,14 @@ async fn both(failure: Failure, path: &'static str, googles: Reply, githubs: Rep
     github(failure, path, githubs).await;
 }
 
+async fn our_credentials(failure: Failure) {
+    for status in [200, 400, 401, 403, 404, 422, 429, 503] {
+        let error = |error| Reply::of(status, JSON, json!({ "error": error }).to_string());
+        let (google, github) = ("invalid_client", "incorrect_client_credentials");
+        both(failure, TOKEN, error(google), error(github)).await;
+    }
+}
+
 async fn both_alike(failure: Failure, path: &'static str, reply: Reply) {
     both(failure, path, reply.clone(), reply).await;
 }
@@ -280,16 +285,12 @@ async fn with_too_many_calls(failure: Failure) {
 /// An ID token with a key that was never looked for, after 30 others.
 async fn with_too_many_unknown_keys(failure: Failure) {
     let providers = FakeProviders::start_with_fixed_clock().await;
-    let by = |id: String| {
-        move |login: &StartedLogin<'_>| {
-            token(&json!({ "alg": "RS256", "kid": id }), &adas_claims(login))
-        }
-    };
     for n in 0..30 {
-        let result = providers.log_in_by(by(format!("unknown{n}"))).await;
+        let id = format!("unknown{n}");
+        let result = providers.log_in_by(token_by(&id)).await;
         assert_eq!(result.unwrap_err(), "invalid_provider_response");
     }
-    let one_more = by("one more".to_owned());
+    let one_more = token_by("one more");
     let arrange = |login: &StartedLogin<'_>| login.google_returns_token(&one_more(login));
     check(failure, &providers, Google, arrange, "code=a").await;
 }
@@ -345,7 +346,7 @@ async fn no_longer_configured(failure: Failure) {
     })
     .await;
     let browser = after.broker.browser();
-    for (name, value) in login.cookies() {
+    for (name, value) in login.browser.cookies() {
         browser.add_cookie(&name, &value);
     }
     let response = browser.get(&login.callback_path("code=a")).await;

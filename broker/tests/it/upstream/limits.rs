@@ -7,6 +7,7 @@ use std::time::Duration;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::futures::future::join_all;
+use serde_json::json;
 
 use super::{DISCOVERY, FakeProviders, KEYS, discovery_document, failed_with, server_error};
 use crate::fake_provider::{
@@ -209,14 +210,10 @@ async fn b21_a_later_discovery_document_of_another_issuer_ends_logins_too() {
 #[tokio::test]
 async fn a_provider_is_unavailable_from_a_failed_login_until_one_succeeds_or_for_five_minutes() {
     let providers = FakeProviders::start().await;
-    let credentials = r#"{"error":"incorrect_client_credentials"}"#;
+    let refused = Reply::json(&json!({ "error": "incorrect_client_credentials" }));
     for (provider, path, reply) in [
         (GitHub, TOKEN, Reply::of(500, "text/html", "")),
-        (
-            GitHub,
-            TOKEN,
-            Reply::of(200, "application/json", credentials),
-        ),
+        (GitHub, TOKEN, refused),
         (Google, KEYS, server_error()),
     ] {
         assert!(providers.is_available(provider).await);
@@ -267,11 +264,8 @@ async fn an_incomplete_login_or_an_invalid_response_changes_nothing() {
     }
     let calls = providers.github.calls().len();
     assert!(providers.is_available(Google).await);
-    assert_eq!(
-        providers.github.calls().len(),
-        calls,
-        "reading it calls no provider"
-    );
+    let after = providers.github.calls().len();
+    assert_eq!(after, calls, "reading it calls no provider");
 }
 
 #[tokio::test]
@@ -344,9 +338,7 @@ async fn if_both_calls_fail_the_one_for_the_user_counts_and_both_are_logged() {
         assert_eq!(providers.last_failure(), Some(failure.why()));
         let events = providers.broker.events();
         for operation in ["GET user", "GET user emails"] {
-            let calls = events
-                .iter()
-                .filter(|it| it.operation.as_str() == operation);
+            let calls = events.iter().filter(|it| it.operation == operation);
             assert_eq!(calls.count(), 1, "{operation}");
         }
     }
