@@ -16,11 +16,10 @@ struct Browser<'a> {
 
 impl<'a> Browser<'a> {
     fn new(mock: &'a TestMock, provider: Provider) -> Self {
-        let cookie = String::new();
         Self {
             mock,
             provider,
-            cookie,
+            cookie: String::new(),
         }
     }
 

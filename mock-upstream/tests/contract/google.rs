@@ -67,9 +67,8 @@ const ACCOUNTS: &str = r#"
 "#;
 
 fn text(claims: &Value, claim: &str) -> String {
-    claims
-        .get(claim)
-        .map_or("absent".to_owned(), Value::to_string)
+    let value = claims.get(claim);
+    value.map_or("absent".to_owned(), Value::to_string)
 }
 
 #[tokio::test]

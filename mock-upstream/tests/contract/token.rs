@@ -134,8 +134,7 @@ const ANSWERS: &str = "
 #[tokio::test]
 async fn a_token_response_has_the_headers_and_the_members_of_its_provider() {
     let mock = TestMock::new().await;
-    let answers = [mock.sign_in(GOOGLE).await, mock.sign_in(GITHUB).await];
-    let [google, github] = &answers;
+    let [google, github] = &[mock.sign_in(GOOGLE).await, mock.sign_in(GITHUB).await];
     for [provider, what, expected] in rows(ANSWERS) {
         let answer = if provider == "google" { google } else { github };
         let seen = match what {
