@@ -194,7 +194,7 @@ fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<ServerProces
 fn advance_an_hour(broker: &mut ServerProcess) -> Result<(), BenchError> {
     let answer = broker.order(&format!("advance {}", HOUR.as_millis()))?;
     match answer.as_str() {
-        "moved" => Ok(()),
+        "done" => Ok(()),
         _ => Err(BenchError::because("a broker did not move its clock")),
     }
 }
