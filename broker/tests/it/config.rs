@@ -112,7 +112,7 @@ fn a_base_url_is_enough_on_loopback() {
     accepted(&format!("{LOCAL}operator.bind = \"[::1]:9000\"\n"));
 }
 
-/// What `check` says of them is in `tests/command_line/check.trycmd`.
+/// The report of `check` on them is in `tests/command_line/check.trycmd`.
 #[test]
 fn variables_of_an_orchestrator_are_ignored_and_named_in_one_line_of_the_log() {
     let scratch = Scratch::new();

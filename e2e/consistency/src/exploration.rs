@@ -34,7 +34,7 @@ use script::Line;
 use tour::Tour;
 use world::{WORLDS, World};
 
-/// What is explored, and where.
+/// The part of the transitions to play, and the stores.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
     /// The store [default: each]

@@ -49,7 +49,7 @@ impl Script {
         }
     }
 
-    /// What the provider does next, and what comes of it.
+    /// The provider's next action, and its consequence.
     pub(crate) fn of(next: Next, user: User, ending: Ending) -> Self {
         Self {
             next,

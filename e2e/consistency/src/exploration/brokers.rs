@@ -99,7 +99,7 @@ impl Brokers {
         Ok(())
     }
 
-    /// What the log has of a response.
+    /// The lines of the log about a response.
     pub(crate) async fn logged(&mut self, response: &Response) -> Result<Logged, RunError> {
         let id = response.request_id().ok_or("a response without an id")?;
         let read = self.log.answer(id);
@@ -114,7 +114,7 @@ impl Brokers {
         self.rows.at(self.cluster.clock.now().0).await
     }
 
-    /// What the log has of a login; it is taken out.
+    /// Takes the lines about a login out of the log.
     pub(crate) fn take_record(&self, login: &str) -> AuditRecord {
         self.log.take(login)
     }

@@ -57,7 +57,7 @@ impl<'b> Comparison<'b> {
     ///
     /// # Errors
     ///
-    /// Where the brokers deviate from the model.
+    /// The first deviation of the brokers from the model.
     pub(crate) async fn play(&mut self, line: Line) -> Result<(), RunError> {
         let before = self.timed.clone();
         let answer = self.timed.step(line);
@@ -144,7 +144,7 @@ impl<'b> Comparison<'b> {
         Call { step, request }
     }
 
-    /// What the provider is to do in a sign-in.
+    /// The orders to the provider for a sign-in.
     fn script(&self, step: Step) -> Script {
         let Step::SignIn {
             upstream_login,

@@ -1,4 +1,4 @@
-//! What an exploration covers, and what it leaves out. Each rule by which the broker refuses
+//! The cover of an exploration, and its gaps. Each rule by which the broker refuses
 //! is met by a transition or stands in [`RULES`], with the reason.
 
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ const BOUNDS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What is left out, for readers.
+/// The list of all gaps, for readers.
 pub(crate) fn left_out() -> String {
     let mut text = String::from("Not enumerated:\n");
     for (what, why) in BOUNDS {

@@ -20,7 +20,7 @@ use crate::recorder::{Call, Recorded};
 /// A second operation that has not ended by then waits for the first.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// What becomes of the operation that pauses.
+/// The fate of the operation that pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// It goes on once the other has ended, or waits for it.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::graph::{Graph, Transition};
 
-/// The transitions that nobody has taken yet.
+/// The transitions that are not taken yet.
 pub(crate) struct Tour {
     left: Mutex<Left>,
 }

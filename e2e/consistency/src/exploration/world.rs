@@ -1,5 +1,5 @@
-//! What is enumerated: the parties, the values and the bounds of a world, and the lines that
-//! can come next in it.
+//! The bounds of the enumeration: the parties and the values of a world, and the lines that can
+//! come next in it.
 
 use checker::history::Flow;
 use checker::model::{Ending, Failure, Project, Provider, Purpose, Step, Visitor, Wrong};

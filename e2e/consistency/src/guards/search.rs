@@ -10,7 +10,7 @@ use super::world::{Goal, Page, World};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attack {
     pub(super) off: Guards,
-    /// What is reached.
+    /// The goal that it reaches.
     pub goal: Goal,
     /// The steps.
     pub steps: Vec<Step>,

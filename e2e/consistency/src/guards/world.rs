@@ -247,7 +247,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a tab shows.
+/// The contents of a tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Page {
     #[default]
@@ -279,7 +279,7 @@ pub(super) enum Power {
     Other,
 }
 
-/// What Mallory wants.
+/// A goal of Mallory's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display)]
 pub enum Goal {
     #[strum(to_string = "Mallory is signed in as Ada")]
@@ -325,7 +325,7 @@ pub(super) struct World {
     pub(super) sessions: [Session; 3],
     /// Ada's own tab, and that of Mallory's page.
     pub(super) tabs: [Page; 2],
-    /// How often Mallory's page may still send Ada's browser somewhere.
+    /// The number of times that Mallory's page may still send Ada's browser somewhere.
     pub(super) lures: u8,
     pub(super) power: Option<Power>,
     pub(super) reached: Option<Goal>,

@@ -22,7 +22,7 @@ use crate::{ARGUMENTS, driver};
 /// The path of a page that leads elsewhere.
 pub(super) const LURE: &str = "/lure";
 
-/// What a browser does that is sent nowhere ends much sooner.
+/// The time for one navigation. One that leads nowhere ends much sooner.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A browser with the tab of its user, which is the first, and two for pages of others.
