@@ -43,7 +43,7 @@ use rocket::futures::FutureExt as _;
 use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
 use thirtyfour::error::WebDriverResult;
-use thirtyfour::{ChromiumLikeCapabilities as _, WebDriver as Session};
+use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities as _, WebDriver as Session};
 use tokio::sync::OnceCell;
 use user::Flow;
 
@@ -84,11 +84,20 @@ async fn open() -> Session {
 
 /// Opens a browser that is started with these arguments, too.
 async fn open_with(more: &[&str]) -> Session {
+    open_as(more, |_| Ok(())).await
+}
+
+/// The same, with other capabilities.
+async fn open_as(
+    more: &[&str],
+    change: impl FnOnce(&mut ChromeCapabilities) -> WebDriverResult<()>,
+) -> Session {
     let driver = driver().await;
     let mut chromium = driver.capabilities().unwrap();
     for argument in ARGUMENTS.iter().chain(more) {
         chromium.add_arg(argument).unwrap();
     }
+    change(&mut chromium).unwrap();
     Session::new(driver.url(), chromium).await.unwrap()
 }
 

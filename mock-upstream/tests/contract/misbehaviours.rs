@@ -4,7 +4,7 @@
 
 mod observed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -71,6 +71,23 @@ async fn a_misbehaviour_is_parsed_and_queued_by_its_own_provider_alone() {
     let refused = refused.to_string();
     assert!(refused.starts_with("GitHub can misbehave as: deny, server_error, "));
     assert!(refused.contains("profile_refused") && !refused.contains("bad_signature"));
+}
+
+#[test]
+fn each_misbehaviour_has_a_sentence_of_its_own_and_an_error_unless_it_is_merely_odd() {
+    let errors = "access_denied invalid_provider_response provider_unavailable";
+    for provider in Provider::ALL {
+        let known = Misbehaviour::of(provider);
+        let descriptions: HashSet<_> = known.iter().map(|it| it.description(provider)).collect();
+        assert!(descriptions.iter().all(|it| it.ends_with('.')));
+        assert_eq!(descriptions.len(), known.len());
+        for known in known {
+            let is_odd = known.group() == Group::Odd;
+            assert_eq!(known.error().is_none(), is_odd, "{}", known.name());
+            let is_error = |error| errors.split(' ').any(|it| it == error);
+            assert!(known.error().is_none_or(is_error), "{}", known.name());
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,15 +1,34 @@
 //! The users: the seed users, the JSON of any user, and the people file with its users on the
 //! sign-in pages and the files that are refused.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use mock_upstream::users::KnownUsers;
+use mock_upstream::users::{KnownUsers, ada, seed_users};
 use mock_upstream::{Next, Provider, User};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::page::Pending;
 use crate::test_mock::{GITHUB, GOOGLE, TestMock, rows, user};
+
+// Google OIDC guide: the samples of an id are 21 digits.
+#[test]
+fn the_seed_users_have_keys_and_ids_of_their_own_and_two_share_an_address() {
+    let users = seed_users();
+    let keys: HashSet<_> = users.iter().map(|known| &known.key).collect();
+    assert_eq!((&users[0].key, keys.len()), (&ada().key, users.len()));
+    for provider in Provider::ALL {
+        let accounts = users.iter().map(|known| known.at(provider).unwrap());
+        let ids: HashSet<_> = accounts.clone().map(|it| &it.id).collect();
+        assert_eq!(ids.len(), users.len());
+        let addresses = accounts.filter_map(|it| it.email.as_ref());
+        let different: HashSet<_> = addresses.clone().collect();
+        assert_eq!(different.len() + 1, addresses.count());
+        let has_digits = |id: &String| id.len() == 21 && id.bytes().all(|it| it.is_ascii_digit());
+        assert!(provider == GITHUB || ids.into_iter().all(has_digits));
+    }
+}
 
 fn parse(json: Value) -> Result<User, String> {
     serde_json::from_value(json).map_err(|error| error.to_string())

@@ -1,6 +1,6 @@
 //! The addresses and secrets of a scene: what the model numbers, as it was seen.
 
-use consistency::guards::{Address, Guard, Kind, Place};
+use consistency::guards::{Address, Flow, Guard, Kind, Place};
 use testkit::fresh;
 use url::Url;
 
@@ -12,6 +12,11 @@ const GUESSED_HANDLE: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 impl Scene {
     pub(super) fn demo(&self, path: &str) -> String {
         format!("{}{path}", self.stack.urls().consumer)
+    }
+
+    /// The address of the app's form.
+    pub(super) fn start(&self, flow: Flow) -> String {
+        self.demo(["/login/google", "/legacy/login/google"][flow as usize])
     }
 
     /// The beginnings of the addresses of a place.
@@ -52,21 +57,19 @@ impl Scene {
                 )
             }
             Place::Callback => {
-                let seen = self.seen(|it| it.place == at.place && it.second == at.second);
                 let bare = format!(
                     "{place}google?code={second}&iss={}",
                     self.stack.urls().google
                 );
-                with(seen.unwrap_or(&bare), "state", &first)
+                with(self.seen(at).unwrap_or(&bare), "state", &first)
             }
             Place::LegacyCallback | Place::MallorysCallback => {
                 format!("{place}state={first}&code={second}")
             }
-            Place::Provider => {
-                let seen = self.seen(|it| it.place == at.place && it.second == at.second);
-                with(seen.expect("an address that was seen"), "state", &first)
+            Place::Provider | Place::Authorize => {
+                let seen = self.seen(at).expect("an address that was seen");
+                with(seen, "state", &first)
             }
-            Place::Authorize => panic!("it was seen"),
         }
     }
 
@@ -84,9 +87,11 @@ impl Scene {
         known.map_or_else(fresh::secret, Clone::clone)
     }
 
-    fn seen(&self, is_it: impl Fn(&Address) -> bool) -> Option<&String> {
+    /// An address of the same place that differs in its first secret alone.
+    fn seen(&self, at: Address) -> Option<&String> {
         let mut seen = self.urls.iter();
-        seen.find(|(at, _)| is_it(at)).map(|(_, url)| url)
+        let found = seen.find(|(it, _)| it.place == at.place && it.second == at.second);
+        found.map(|(_, url)| url)
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rocket::futures::{FutureExt as _, StreamExt as _};
 use serde_json::json;
+use thirtyfour::WebDriver;
 use thirtyfour::bidi::events::{BeforeRequestSent, Load};
 use thirtyfour::bidi::modules::browsing_context::CreateType;
 use thirtyfour::bidi::modules::network::{
@@ -13,11 +14,10 @@ use thirtyfour::bidi::{BiDi, BrowsingContextId, EventStream};
 use thirtyfour::common::capabilities::desiredcapabilities::CapabilitiesHelper as _;
 use thirtyfour::common::capabilities::desiredcapabilities::PageLoadStrategy;
 use thirtyfour::error::WebDriverResult;
-use thirtyfour::{ChromiumLikeCapabilities as _, WebDriver};
 use tokio::time::timeout;
 use tokio_rustls::rustls::crypto::ring;
 
-use crate::{ARGUMENTS, driver};
+use crate::open_as;
 
 /// The path of a page that leads elsewhere.
 pub(super) const LURE: &str = "/lure";
@@ -60,15 +60,12 @@ pub(super) enum Arrival {
 impl Chromium {
     /// Opens a browser with a profile of its own.
     pub(super) async fn open() -> WebDriverResult<Self> {
-        let driver = driver().await;
-        let mut capabilities = driver.capabilities()?;
-        for argument in ARGUMENTS {
-            capabilities.add_arg(argument)?;
-        }
-        capabilities.enable_bidi()?;
-        // Else a click waits for a page whose request waits.
-        capabilities.set_page_load_strategy(PageLoadStrategy::None)?;
-        let session = WebDriver::new(driver.url(), capabilities).await?;
+        let session = open_as(&[], |chromium| {
+            chromium.enable_bidi()?;
+            // Else a click waits for a page whose request waits.
+            chromium.set_page_load_strategy(PageLoadStrategy::None)
+        });
+        let session = session.await;
         // The client of Chromium's events wants one, though it speaks to it in the clear.
         let _ = ring::default_provider().install_default();
         let bidi = session.bidi().await?;

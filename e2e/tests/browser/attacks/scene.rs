@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use consistency::guards::{Address, Attack, Flow, Goal, Guard, Kind, Page, Place, Provider, Step};
+use consistency::guards::{Address, Attack, Goal, Guard, Kind, Page, Place, Step};
 use mock_upstream::Next;
-use mock_upstream::users::seed_users;
 use serde_json::json;
 use stack::{Stack, StackSettings};
 use strum::VariantArray as _;
@@ -125,7 +124,8 @@ impl Scene {
                 self.ada.goes_to(0, &self.demo("/"));
                 self.arrives(0, None, Page::Profile).await?;
                 self.ada.shows(0).await?;
-                let button = format!("[data-start='{}-{}']", flow, provider_name(provider));
+                let provider = ["google", "github"][provider as usize];
+                let button = format!("[data-start='{flow}-{provider}']");
                 self.user().clicks(&button).await?;
                 self.arrives(0, None, page).await
             }
@@ -139,7 +139,7 @@ impl Scene {
                 self.continues(page).await
             }
             Step::MalloryStarts(flow) => {
-                let start = self.demo(&format!("{}/google", start_path(flow)));
+                let start = self.start(flow);
                 let answer = self.mallory[0].press(&self.demo("/"), &start).await;
                 Ok(self.leads(answer.location(), page))
             }
@@ -152,11 +152,8 @@ impl Scene {
             Step::MalloryRedeems(at) => {
                 let code = self.value(Some(Kind::Code), at.second);
                 let answer = self.project.redeem(&self.draft, &code).await;
-                let token = answer.json()["access_token"]
-                    .as_str()
-                    .map(ToOwned::to_owned);
-                if let Some(token) = token {
-                    let profile = self.project.profile(&token).await.json();
+                if let Some(token) = answer.json()["access_token"].as_str() {
+                    let profile = self.project.profile(token).await.json();
                     self.got = profile["name"].as_str().map(ToOwned::to_owned);
                 }
                 Ok(true)
@@ -167,7 +164,7 @@ impl Scene {
                 self.arrives(1, Some(at), page).await
             }
             Step::PostStart(flow) => {
-                let action = self.demo(&format!("{}/google", start_path(flow)));
+                let action = self.start(flow);
                 self.posts(&action);
                 self.arrives(1, None, page).await
             }
@@ -253,18 +250,9 @@ impl Scene {
     /// Mallory opens an address in one of her browsers.
     async fn opens(&mut self, browser: usize, at: Address, page: Page) -> Taken {
         if at.place == Place::Provider {
-            let google = mock_upstream::Provider::Google;
-            let mut users = seed_users()
-                .into_iter()
-                .filter_map(|it| it.at(google).cloned());
-            let hers = users
-                .find(|it| it.name.as_deref() == Some(MALLORY))
-                .unwrap();
-            self.stack
-                .upstream()
-                .google()
-                .queue(Next::User(hers))
-                .unwrap();
+            let google = self.stack.upstream().google();
+            let hers = google.known_user("katherine").unwrap();
+            google.queue(Next::User(hers)).unwrap();
         }
         // The broker compares the network, too, which is one here and would be another.
         let own = [("user-agent", "Mallory's")];
@@ -359,19 +347,5 @@ impl Scene {
             Goal::LostLogin => !page.contains(ADA),
             Goal::ProfileDisclosed | Goal::Takeover => self.got.as_deref() == Some(ADA),
         })
-    }
-}
-
-fn provider_name(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Honest => "google",
-        Provider::Hostile => "github",
-    }
-}
-
-fn start_path(flow: Flow) -> &'static str {
-    match flow {
-        Flow::Clean => "/login",
-        Flow::Legacy => "/legacy/login",
     }
 }
