@@ -16,6 +16,7 @@ use thirtyfour::common::capabilities::desiredcapabilities::PageLoadStrategy;
 use thirtyfour::error::WebDriverResult;
 use tokio::time::timeout;
 use tokio_rustls::rustls::crypto::ring;
+use url::Url;
 
 use crate::open_as;
 
@@ -51,8 +52,8 @@ const LOOK: [&str; 5] = [
 pub(super) enum Arrival {
     /// The request of this address waits.
     At(String),
-    /// A page has loaded.
-    Loaded,
+    /// The page of this address has loaded.
+    Loaded(String),
     /// Neither came in time.
     Nowhere,
 }
@@ -100,6 +101,19 @@ impl Chromium {
         tokio::spawn(async move { bidi.browsing_context().navigate(context, url, None).await });
     }
 
+    /// Opens a typed address, and waits for a page of its origin. That of a request which was
+    /// stopped may load first.
+    pub(super) async fn opens(&mut self, tab: usize, url: &str) -> WebDriverResult<()> {
+        let origin = Url::parse(url).unwrap().origin().ascii_serialization();
+        self.goes_to(tab, url);
+        loop {
+            match self.arrives(tab, |_| false).await? {
+                Arrival::Loaded(url) if !url.starts_with(&origin) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
     /// Makes a tab the one that commands of WebDriver are for.
     pub(super) async fn shows(&self, tab: usize) -> WebDriverResult<()> {
         let handle = self.tabs[tab].to_string().into();
@@ -134,7 +148,7 @@ impl Chromium {
                         // A lure leads elsewhere.
                         let is_over = !load.url.ends_with(LURE) && load.url != "about:blank";
                         if is_over && self.tab(&load.context) == tab {
-                            return Ok(Arrival::Loaded);
+                            return Ok(Arrival::Loaded(load.url));
                         }
                     }
                 }

@@ -92,8 +92,7 @@ impl Scene {
         let project_http = project.http.with_client(client(&stack));
         let demo = &stack.urls().consumer;
         let mut ada = Chromium::open().await?;
-        ada.goes_to(0, demo);
-        ada.arrives(0, |_| false).await?;
+        ada.opens(0, demo).await?;
         // The app compares what a browser looks like; an attacker knows it.
         let look = ada.look.iter();
         let alike = look.fold(http.clone(), |http, (name, value)| {
@@ -121,8 +120,7 @@ impl Scene {
     async fn takes(&mut self, step: Step, page: Page) -> Taken {
         match step {
             Step::AdaStarts(flow, provider) => {
-                self.ada.goes_to(0, &self.demo("/"));
-                self.arrives(0, None, Page::Profile).await?;
+                self.ada.opens(0, &self.demo("/")).await?;
                 self.ada.shows(0).await?;
                 let provider = ["google", "github"][provider as usize];
                 let button = format!("[data-start='{flow}-{provider}']");
@@ -218,7 +216,7 @@ impl Scene {
         }
         let url = match &arrival {
             Arrival::At(url) => Some(&**url),
-            Arrival::Loaded => None,
+            Arrival::Loaded(_) => None,
             Arrival::Nowhere => return Ok(false),
         };
         Ok(self.leads(url, page))
@@ -294,8 +292,7 @@ impl Scene {
     /// Mallory sits down at Ada's browser, begins a login, and notes the cookie of the session.
     async fn uses_browser(&mut self) -> Taken {
         let demo = self.demo("/");
-        self.ada.goes_to(0, &demo);
-        self.ada.arrives(0, |_| false).await?;
+        self.ada.opens(0, &demo).await?;
         self.ada.shows(0).await?;
         self.user().clicks("[data-start='legacy-google']").await?;
         self.ada
@@ -324,8 +321,7 @@ impl Scene {
         });
         let neighbour = Site::over_tls(host).await;
         neighbour.sets_cookies("/", lines.collect());
-        self.ada.goes_to(2, &neighbour.url("/"));
-        self.ada.arrives(2, |_| false).await?;
+        self.ada.opens(2, &neighbour.url("/")).await?;
         Ok(true)
     }
 
@@ -339,8 +335,7 @@ impl Scene {
             }
             return Ok(is_ada);
         }
-        self.ada.goes_to(0, &profile);
-        self.ada.arrives(0, |_| false).await?;
+        self.ada.opens(0, &profile).await?;
         let page = self.ada.session.source().await?;
         Ok(match goal {
             Goal::SignedInAsMallory => page.contains(MALLORY),
