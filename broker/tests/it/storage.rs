@@ -32,9 +32,8 @@ macro_rules! suite {
                 a_sweep_deletes_a_login_once_it_is_no_longer_known
                 a_sweep_erases_a_profile_once_it_has_expired
                 a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after_its_end
-                a_sweep_keeps_a_code_until_every_token_of_it_would_have_ended
+                a_sweep_keeps_a_code_without_its_profile_until_every_token_would_have_ended
                 the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper
-                a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed
                 a_sweep_keeps_the_profile_of_a_token_that_has_not_ended
                 a_sweep_deletes_a_bounded_number_of_rows
                 a_result_is_consumed_once_by_brokers_whose_clocks_differ

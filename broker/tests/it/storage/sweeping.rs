@@ -58,15 +58,19 @@ pub(super) async fn a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after
     assert_eq!(store.rows("spent_trips").await, 0);
 }
 
-pub(super) async fn a_sweep_keeps_a_code_until_every_token_of_it_would_have_ended(
+pub(super) async fn a_sweep_keeps_a_code_without_its_profile_until_every_token_would_have_ended(
     store: TestStore,
 ) {
     store.issue(1).await;
+    store.at_ms(59_999);
+    assert_eq!(store.sweep().await, 0);
+    assert_eq!(store.profiles("grants").await, 1);
     store.at_ms(60_000);
-    store.sweep().await;
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.profiles("grants").await, 0);
     assert_eq!(store.redeem(1).await, Exchange::Refused(Rule::CodeExpiry));
     store.at_ms(959_999);
-    store.sweep().await;
+    assert_eq!(store.sweep().await, 0);
     assert_eq!(store.rows("grants").await, 1);
     store.at_ms(960_000);
     assert_eq!(store.sweep().await, 1);
@@ -95,17 +99,6 @@ pub(super) async fn the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper
         store.sweep().await;
         assert_eq!(store.rows("grants").await, 0);
     }
-}
-
-pub(super) async fn a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed(store: TestStore) {
-    store.issue(1).await;
-    store.at_ms(59_999);
-    assert_eq!(store.sweep().await, 0);
-    assert_eq!(store.profiles("grants").await, 1);
-    store.at_ms(60_000);
-    assert_eq!(store.sweep().await, 1);
-    assert_eq!(store.profiles("grants").await, 0);
-    assert_eq!(store.sweep().await, 0);
 }
 
 pub(super) async fn a_sweep_keeps_the_profile_of_a_token_that_has_not_ended(store: TestStore) {

@@ -174,12 +174,15 @@ fn armed(runtime: &Runtime) -> Json<Vec<ArmedFault>> {
 /// Disarms one fault.
 #[delete("/api/faults/<id>")]
 fn disarm(id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
-    match id.parse().is_ok_and(|id| runtime.faults().disarm(id)) {
-        true => Ok(NoContent),
-        false => Err(ControlError::not_found(
-            "id: no armed fault has this number; GET /api/faults lists them",
-        )),
-    }
+    let is_done = id.parse().is_ok_and(|id| runtime.faults().disarm(id));
+    no_content(is_done, "armed fault", "GET /api/faults")
+}
+
+/// The answer to an order about `what` of a number, which `list` gives.
+fn no_content(is_done: bool, what: &str, list: &str) -> Result<NoContent, ControlError> {
+    let problem =
+        || ControlError::not_found(format!("id: no {what} has this number; {list} lists them"));
+    is_done.then_some(NoContent).ok_or_else(problem)
 }
 
 #[delete("/api/faults")]
@@ -213,12 +216,8 @@ fn held(runtime: &Runtime) -> Json<Vec<HeldCall>> {
 
 #[delete("/api/held/<id>")]
 fn let_go(id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
-    match id.parse().is_ok_and(|id| runtime.faults().let_go(id)) {
-        true => Ok(NoContent),
-        false => Err(ControlError::not_found(
-            "id: no call with this number is held; GET /api/held lists those that are",
-        )),
-    }
+    let is_done = id.parse().is_ok_and(|id| runtime.faults().let_go(id));
+    no_content(is_done, "held call", "GET /api/held")
 }
 
 #[post("/do/let-go", data = "<form>")]
