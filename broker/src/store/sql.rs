@@ -90,8 +90,9 @@ pub(super) const REVOKE: &str = "
     RETURNING login";
 
 /// Runs after a [`REVOKE`] that ended nothing: what has expired need not wait for a sweep.
-pub(super) const ERASE_ENDED: &str =
-    "UPDATE grants SET profile = NULL WHERE token_digest = $1 RETURNING login";
+pub(super) const ERASE_ENDED: &str = "
+    UPDATE grants SET profile = NULL WHERE token_digest = $1 AND $2 < known_until_ms
+    RETURNING login";
 
 /// The most rows that each statement of a sweep touches, so that a sweep never delays
 /// the steps behind it for long.

@@ -199,11 +199,11 @@ pub(super) async fn revoke<E: Executor>(
     token: Digest,
     now: UnixMs,
 ) -> Result<Revoked, E::Error> {
-    let good = parameters![&token, now];
-    if let Some(login) = db.one(sql::REVOKE, good, row::login).await? {
+    let token = parameters![&token, now];
+    if let Some(login) = db.one(sql::REVOKE, token, row::login).await? {
         return Ok(Revoked::Now(login));
     }
-    db.one(sql::ERASE_ENDED, parameters![&token], row::login)
+    db.one(sql::ERASE_ENDED, token, row::login)
         .await
         .map(Revoked::Before)
 }

@@ -24,7 +24,7 @@ macro_rules! suite {
                 two_logins_do_not_affect_each_other
                 a_read_passes_its_fail_points_in_order
                 a_code_that_expired_stays_expired
-                what_has_expired_is_not_revoked_but_erased
+                an_expired_token_is_erased_not_revoked_and_then_forgotten
                 two_grants_do_not_affect_each_other
                 the_same_code_cannot_be_issued_twice
             }
