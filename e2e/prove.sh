@@ -115,6 +115,8 @@ proof() {
     if is_fresh "$name" "$now" && [ ${#only[@]} = 0 ]; then return; fi
     echo "prove: $title: $*" >&2
     local began=$SECONDS
+    # What a command keeps for the next one is of this run alone.
+    rm -rf "$output" "${output%.out}.kept"
     if ! "$@" > "$output" 2> "$output.err"; then
         echo "prove: $* failed; see $output and $output.err" >&2
         exit 1
@@ -151,7 +153,9 @@ proof crashes-postgres "crashes on PostgreSQL, two brokers and the database" "$R
 proof failovers "failovers of PostgreSQL to a synchronous standby" "$RACES" nothing_wrong \
     just crashes "$(size 300 3)" --engine postgres --failover
 proof soak-sqlite "soak on SQLite, one broker" "$RACES mock-upstream/src" nothing_wrong \
-    just soak "$(size 30 1)"
+    just soak --logins "$(size 100000 500)" --people 128 --log target/prove/soak-sqlite.kept
+proof soak-log "that soak's log, judged by itself" "$RACES mock-upstream/src" joined \
+    just broker verify-log target/prove/soak-sqlite.kept/broker-0.log
 proof soak-postgres "soak on PostgreSQL, two brokers" "$RACES mock-upstream/src" nothing_wrong \
     just soak "$(size 30 1)" --engine postgres
 proof breaks "each known break of the broker, found by the checker" "$RACES e2e/consistency/tests" passed \
