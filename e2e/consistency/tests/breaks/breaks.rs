@@ -68,7 +68,7 @@ breaks! {
         SQL, "UPDATE logins SET profile = NULL WHERE key_digest = $1" =>
             "UPDATE logins SET profile = profile WHERE key_digest = $1";
     ]
-    a_replay_that_ends_no_token_once_its_code_has_ended: EXPLORE, "must be answered by Unrecognised", [
+    a_replay_that_ends_no_token_once_its_code_has_ended: EXPLORE, "the steps in the log must be", [
         SQL, "AND $5 < token_ends_ms AND profile IS NOT NULL" =>
             "AND $5 < code_ends_ms AND profile IS NOT NULL";
     ]
@@ -100,7 +100,7 @@ breaks! {
     WHERE handle_digest = $2" => "UPDATE logins SET stage = stage, error = error
     WHERE $1 = $1 AND handle_digest = $2";
     ]
-    a_replay_with_another_status: EXPLORE, "must be answered by Refused", [
+    a_replay_with_another_status: EXPLORE, "POST /v1/token answered 401", [
         "broker/src/model/grant.rs", "} else if self.is_redeemed {
             Rule::CodeOnce" => "} else if self.is_redeemed {
             Rule::BearerKnown";
