@@ -256,7 +256,7 @@ matrix: (_need "chromium") _consumers _programs examiner-matrix
 threats:
     PUBLISH_THREATS=1 {{ suite }} --test e2e threats::
 
-# Play every transition that one login can make to brokers, both orders of each pair of operations, and crashes between (a quarter of an hour; all flags: just explore --help)
+# Play every transition that one login can make to brokers, both orders of each pair of operations, and crashes between (ten minutes; all flags: just explore --help)
 [group('prove')]
 explore *FLAGS: (_need "postgres")
     cargo run --locked --release -p consistency -- explore "$@"
