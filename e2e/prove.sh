@@ -43,6 +43,7 @@ size() { if [ $mode = quick ]; then echo "$2"; else echo "$1"; fi; }
 # the run.
 passed() { echo "passed"; }
 nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
+verdict() { sed '/^$/q' | sed 's/^ *//' | joined | sed 's/; *$//'; }
 joined() { paste --serial --delimiters='|' | sed 's/:|/:/; s/|/; /g' | tr --squeeze-repeats ' '; }
 # The rows of a table: what was measured, the figure, and what it is compared with.
 measured() { awk -F ' [|] ' 'NR > 2 { printf "%s%s: %s (%s)", separator, substr($1, 3), $3, $2; separator = "; " } END { print "" }'; }
@@ -154,7 +155,7 @@ proof failovers "failovers of PostgreSQL to a synchronous standby" "$RACES" noth
     just crashes "$(size 300 3)" --engine postgres --failover
 proof soak-sqlite "soak on SQLite, one broker" "$RACES mock-upstream/src" nothing_wrong \
     just soak --logins "$(size 100000 500)" --people 128 --log target/prove/soak-sqlite.kept
-proof soak-log "that soak's log, judged by itself" "$RACES mock-upstream/src" joined \
+proof soak-log "that soak's log, judged by itself" "$RACES mock-upstream/src" verdict \
     just broker verify-log target/prove/soak-sqlite.kept/broker-0.log
 proof soak-postgres "soak on PostgreSQL, two brokers" "$RACES mock-upstream/src" nothing_wrong \
     just soak "$(size 30 1)" --engine postgres
