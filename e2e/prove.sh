@@ -117,7 +117,7 @@ proof() {
     echo "prove: $title: $*" >&2
     local began=$SECONDS
     # What a command keeps for the next one is of this run alone.
-    rm -rf "$output" "${output%.out}.kept"
+    rm -rf "$results/$name.kept"
     if ! "$@" > "$output" 2> "$output.err"; then
         echo "prove: $* failed; see $output and $output.err" >&2
         exit 1
