@@ -128,7 +128,11 @@ static CHECKS: LazyLock<Vec<Check>> = LazyLock::new(|| rows(include_str!("../che
 static ASVS: LazyLock<Vec<AsvsRequirement>> = LazyLock::new(|| rows(include_str!("../asvs.toml")));
 
 /// The rows of a file that is one list.
-fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
+///
+/// # Panics
+///
+/// If it is not: such files are in the tree, and the tests read them.
+pub fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
     let lists: BTreeMap<String, Vec<T>> = toml::from_str(file).expect("the tests have read it");
     lists.into_values().flatten().collect()
 }

@@ -11,8 +11,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use changes::Changes;
 use init::InitSettings;
+pub(crate) use run::{Interruption, examine_shown};
 use settings::Settings;
+pub(crate) use settings::control_address;
 
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
@@ -61,9 +64,12 @@ impl Cli {
             (None, None) if settings.watch => watch::run(settings).await,
             (None, None) => run::run(settings).await,
         };
-        done.unwrap_or_else(|error| {
-            let _ = writeln!(io::stderr(), "{}", run::error_text(&error));
-            run::FAILED.into()
-        })
+        done.unwrap_or_else(|error| failed("examine", &error))
     }
+}
+
+/// Says why the command `name` ended, in one line on standard error.
+pub(crate) fn failed(name: &str, error: &str) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{}", run::error_text(name, error));
+    run::FAILED.into()
 }

@@ -13,6 +13,7 @@
 //! | [`report`] | the report: as text, HTML, JSON, JUnit's XML, Markdown |
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
+//! | [`fault`], [`practice`] | small changes that break a good consumer, and the exercises that are made of them |
 //! | [`storm`] | fifty people at once while everything goes wrong, judged by ground truth |
 //! | `trial`, `user`, `chromium_user` | the steps of people and attackers, of which checks are made |
 //! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time; its log files |
@@ -31,7 +32,9 @@ pub mod app;
 pub mod catalogue;
 pub mod cli;
 pub mod examination;
+pub mod fault;
 pub mod plan;
+pub mod practice;
 pub mod report;
 pub mod result;
 pub mod share;

@@ -52,6 +52,8 @@ pub struct ExaminationPlan {
     /// The number of testbeds that an app with a command is examined in at once; without it
     /// as many as its speed asks for.
     pub jobs: Option<usize>,
+    /// Whether the report leaves out how a finding is mended.
+    pub hides_fix: bool,
     /// The real browser, for the checks that need one.
     pub chromium: ChromiumSettings,
     pub(crate) hints: Hints,
@@ -72,6 +74,7 @@ impl ExaminationPlan {
             expect: Vec::new(),
             catalogue: catalogue::newest_version().to_owned(),
             jobs: None,
+            hides_fix: false,
             chromium: ChromiumSettings::default(),
             hints: Hints::default(),
         }

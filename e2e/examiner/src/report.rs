@@ -8,7 +8,9 @@ mod run;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use fix::program;
+pub(crate) use fix::{program, sources_of};
+pub(crate) use formats::item;
+pub(crate) use run::draw;
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -16,7 +18,7 @@ use std::time::Duration;
 use strum::VariantArray as _;
 
 use crate::app::{App, Flow};
-use crate::catalogue::{self, Check, Effect};
+use crate::catalogue::{self, Check, Effect, Fix};
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
 use crate::result::{CheckResult, Grade};
@@ -46,6 +48,8 @@ pub struct Report {
     pub expected: Vec<String>,
     /// A plain sign-in by each flow, to compare with.
     pub good: Vec<(Flow, Vec<TranscriptLine>)>,
+    /// Whether it leaves out how a finding is mended.
+    hides_fix: bool,
     /// The command of the app, as the examiner was given it.
     command: Vec<String>,
     /// The flags of its plan.
@@ -74,6 +78,7 @@ impl Report {
             results,
             expected: plan.expect.clone(),
             good,
+            hides_fix: plan.hides_fix,
             command: plan.command.clone(),
             flags: plan.flags(),
         }
@@ -283,6 +288,18 @@ impl Report {
     pub fn fix_first(&self) -> Option<&CheckResult> {
         let mut findings = self.findings().into_iter();
         findings.find(|it| it.verdict.is_red())
+    }
+
+    /// The mend of a finding, unless it is left out.
+    fn fix<'c>(&self, check: &'c Check) -> Option<&'c Fix> {
+        (!self.hides_fix).then_some(&check.fix)
+    }
+
+    /// The good sign-in to compare a run with.
+    pub(crate) fn good_run(&self, result: &CheckResult) -> Option<&[TranscriptLine]> {
+        let mut runs = self.good.iter();
+        let good = runs.find(|(flow, _)| result.flow.is_none_or(|its| its == *flow));
+        good.map(|(_, transcript)| &**transcript)
     }
 
     /// Whether the check is known to fail.

@@ -7,6 +7,7 @@
 //! | `consumer` | `consumer-demo` |
 //! | `conformance` | `conformance` |
 //! | `examine` | `examine` |
+//! | `practice` | none: exercises with the examiner |
 //!
 //! Flags, environment variables, messages and exit statuses are those of the programs,
 //! because both call the same code.
@@ -32,6 +33,7 @@ enum Cli {
     /// Grade a consumer: is this app correct and safe?
     #[command(after_help = examiner::cli::after_help("signin-kit examine"))]
     Examine(Box<examiner::cli::Cli>),
+    Practice(examiner::practice::Cli),
 }
 
 #[tokio::main]
@@ -42,5 +44,6 @@ async fn main() -> ExitCode {
         Cli::Consumer(demo) => demo.serve().await,
         Cli::Conformance(settings) => settings.run().await,
         Cli::Examine(examine) => examine.run().await,
+        Cli::Practice(practice) => practice.run().await,
     }
 }

@@ -24,6 +24,7 @@ use rocket::{Build, Rocket, catchers, routes};
 
 use crate::inspector;
 use crate::lessons;
+use crate::practice;
 use crate::request;
 use crate::runtime::StackRuntime;
 use call_list::ControlCalls;
@@ -44,6 +45,7 @@ pub(crate) fn rocket(
         upstreams::calls(),
         faults::calls(),
         events::calls(),
+        practice::practice_calls(),
         stack::reset_call(),
     ]
     .into_iter()
@@ -72,5 +74,6 @@ pub(crate) fn rocket(
         .mount("/", source_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())
+        .mount("/", practice::routes())
         .register("/", catchers![request::catch])
 }

@@ -161,6 +161,7 @@ impl Launch<'_> {
             broker_setup,
             broker: Mutex::new(Some(broker)),
             broker_state: RwLock::new(state),
+            practice: RwLock::default(),
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
             _fronts: upstream.fronts.into_iter().chain(front).collect(),

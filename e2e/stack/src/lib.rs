@@ -40,6 +40,7 @@
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
 //! | [`sequence_diagram`] | sequence diagrams as SVG |
 //! | `lessons` | ten lessons, and the logins of the attacker in one of them |
+//! | [`practice`] | the exercises of a learner, mirrored |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
@@ -111,6 +112,7 @@ pub mod operation;
 mod accept;
 pub mod tls;
 
+pub mod practice;
 pub mod projects;
 pub mod settings;
 pub mod time;

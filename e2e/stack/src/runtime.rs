@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 
 use crate::event_log::EventLog;
 use crate::faults::Faults;
+use crate::practice::Practice;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
 use crate::settings::StackStartError;
@@ -45,6 +46,8 @@ pub(crate) struct StackRuntime {
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     pub(crate) broker_state: RwLock<BrokerState>,
+    /// The exercises of the learner, as they were posted last.
+    pub(crate) practice: RwLock<Option<Practice>>,
     /// The sandboxes of the process.
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
@@ -120,6 +123,17 @@ impl StackRuntime {
 
     pub(crate) fn faults(&self) -> &Faults {
         &self.proxy_state.faults
+    }
+
+    /// The exercises of the learner, if a program has posted them.
+    pub(crate) fn practice(&self) -> Option<Practice> {
+        let practice = self.practice.read();
+        practice.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn keep_practice(&self, latest: Practice) {
+        let practice = self.practice.write();
+        *practice.unwrap_or_else(PoisonError::into_inner) = Some(latest);
     }
 
     /// The current broker's store.

@@ -140,9 +140,11 @@ async fn cancelled<'t>(trial: &'t Trial<'_>) -> Outcome<User<'t>> {
 }
 
 /// The values that the rows of a callback's query stand for.
-fn values_of(callback: &Url) -> Outcome<[(&'static str, String); 6]> {
+fn values_of(callback: &Url) -> Outcome<[(&'static str, String); 8]> {
     let state = parameter(callback, "state")?;
-    let (half, _) = state.split_at(state.len() / 2);
+    // A state may be long, and of any characters.
+    let (half, _) = split_before(&state, state.chars().count() / 2);
+    let (start, end) = split_before(&state, state.chars().count().saturating_sub(1));
     let other = random::secret();
     let swap = |c: char| match c.is_ascii_lowercase() {
         true => c.to_ascii_uppercase(),
@@ -151,11 +153,23 @@ fn values_of(callback: &Url) -> Outcome<[(&'static str, String); 6]> {
     Ok([
         ("code", parameter(callback, "code")?),
         ("swapped", state.chars().map(swap).collect()),
+        ("start", start.to_owned()),
+        // Also decoded it is another.
+        ("other_end", if end == "A" { "Q" } else { "A" }.to_owned()),
         ("half", half.to_owned()),
-        ("other_half", other[half.len()..].to_owned()),
+        (
+            "other_half",
+            other.get(half.len()..).unwrap_or(&other).to_owned(),
+        ),
         ("other", other),
         ("state", state),
     ])
+}
+
+/// The text before a character, counted from 0, and the rest.
+fn split_before(text: &str, place: usize) -> (&str, &str) {
+    let mut places = text.char_indices();
+    text.split_at(places.nth(place).map_or(text.len(), |(place, _)| place))
 }
 
 /// `state-bound`: the whole callback of another browser's login, in a browser with a login of

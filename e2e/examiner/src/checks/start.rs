@@ -94,9 +94,10 @@ pub(super) fn foreign_form(visit: Visit) -> Visit {
     visit.by_page_of(&ATTACKER)
 }
 
-/// The request, made by a form in a frame that has no origin.
+/// The request, made by a form in a frame that has no origin and does not say where it is.
 pub(super) fn foreign_form_in_sandbox(visit: Visit) -> Visit {
-    foreign_form(visit).with_header("origin", "null")
+    let visit = foreign_form(visit).with_header("origin", "null");
+    visit.with_header("referer", "")
 }
 
 /// The request as a GET, with the form's fields in the query.

@@ -19,7 +19,7 @@ const MAX_SETTLING: Duration = Duration::from_secs(3);
 type Files = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 /// Watches a folder.
-pub(super) struct Changes {
+pub(crate) struct Changes {
     tree: SourceTree,
     files: Files,
     /// The files that changed during the last round.
@@ -29,7 +29,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Watches what is below `root`, except for the files in `written`, which the examiner or the
     /// app writes itself.
-    pub(super) fn below(root: &Path, written: &[PathBuf]) -> Self {
+    pub(crate) fn below(root: &Path, written: &[PathBuf]) -> Self {
         let mut changes = Self {
             tree: SourceTree::new(root, written),
             files: Files::new(),
@@ -43,7 +43,7 @@ impl Changes {
     ///
     /// A change during the round that has just ended counts, unless the same file changed
     /// during the round before, too: such a file is the app's own, like a database.
-    pub(super) async fn next(&mut self) -> BTreeSet<PathBuf> {
+    pub(crate) async fn next(&mut self) -> BTreeSet<PathBuf> {
         let meanwhile = self.until_quiet().await;
         let mut changed = &meanwhile - &self.busy;
         self.busy = meanwhile;

@@ -34,7 +34,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     check_files(settings)?;
     let older = settings.compare.as_deref().map(OlderReport::read);
     let older = older.transpose()?;
-    let Some(mut report) = examine_shown(&plan, &Interruption::listen()).await? else {
+    let Some(mut report) = examine_shown(&plan, Interruption::listen().wait()).await? else {
         return Ok(INTERRUPTED.into());
     };
     if let Some(older) = older {
@@ -77,13 +77,13 @@ pub(super) async fn run_storm(settings: &Settings, seconds: u64) -> Result<ExitC
 }
 
 /// Examines the app, and shows the progress. There is no report after an interruption.
-pub(super) async fn examine_shown(
+pub(crate) async fn examine_shown(
     plan: &ExaminationPlan,
-    interruption: &Interruption,
+    interruption: impl Future<Output = ()>,
 ) -> Result<Option<Report>, String> {
     let bar = progress_bar();
     let mut progress = |step: Progress<'_>| show(&bar, &step);
-    let report = examine(plan, &mut progress, interruption.wait()).await;
+    let report = examine(plan, &mut progress, interruption).await;
     bar.finish_and_clear();
     report
 }
@@ -151,9 +151,9 @@ pub(super) fn print(text: &str) -> Result<(), String> {
 }
 
 /// An error as the terminal shows it: texts of an app must not steer it.
-pub(super) fn error_text(error: &str) -> String {
+pub(super) fn error_text(name: &str, error: &str) -> String {
     let lines: Vec<_> = error.lines().map(printable).collect();
-    format!("examine: {}", lines.join("\n"))
+    format!("{name}: {}", lines.join("\n"))
 }
 
 /// The progress: a bar on a terminal, else a line for each check.
@@ -197,10 +197,10 @@ const CLEAN_UP: Duration = Duration::from_secs(5);
 /// a process group of its own, so that neither reaches it: the examination ends it, and leaves
 /// the stack as it was found.
 #[derive(Debug)]
-pub(super) struct Interruption(Arc<SetOnce<()>>);
+pub(crate) struct Interruption(Arc<SetOnce<()>>);
 
 impl Interruption {
-    pub(super) fn listen() -> Self {
+    pub(crate) fn listen() -> Self {
         let interruption = Arc::new(SetOnce::new());
         let listener = interruption.clone();
         tokio::spawn(async move {
@@ -213,8 +213,13 @@ impl Interruption {
         Self(interruption)
     }
 
+    /// Whether one has come.
+    pub(crate) fn has_come(&self) -> bool {
+        self.0.initialized()
+    }
+
     /// Waits for an interruption; returns at once after one.
-    pub(super) async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         self.0.wait().await;
     }
 }

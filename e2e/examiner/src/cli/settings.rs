@@ -59,6 +59,10 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", requires = "storm")]
     pub(super) seed: Option<u64>,
 
+    /// Leave out how each finding is mended: for those who practise
+    #[arg(long)]
+    no_fix: bool,
+
     /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
@@ -101,6 +105,7 @@ impl Settings {
                 false => self.jobs.map(usize::from),
             },
             chromium: self.chromium()?,
+            hides_fix: self.no_fix,
             ..self.app.plan(file)?
         })
     }
@@ -349,7 +354,7 @@ fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
 }
 
 /// The control address. Only a stack on this machine is moved and disturbed.
-fn control_address(text: &str) -> Result<String, String> {
+pub(crate) fn control_address(text: &str) -> Result<String, String> {
     match Url::parse(text) {
         Ok(url) if is_loopback(&url) => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(format!(

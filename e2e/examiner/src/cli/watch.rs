@@ -30,7 +30,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
     let mut results = None;
     let mut status = FAILED.into();
     loop {
-        match examine_shown(&next_plan(&plan, results.as_ref()), &interruption).await {
+        match examine_shown(&next_plan(&plan, results.as_ref()), interruption.wait()).await {
             Ok(Some(newer)) => {
                 let report = show_round(results, newer, &changed)?;
                 write_files(settings, &report)?;
@@ -41,7 +41,11 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
             // An app that does not even start: the next change may mend it.
             Err(error) => {
                 status = FAILED.into();
-                say(&format!("{}{}", after(&changed), error_text(&error)));
+                say(&format!(
+                    "{}{}",
+                    after(&changed),
+                    error_text("examine", &error)
+                ));
             }
         }
         changed = tokio::select! {

@@ -40,7 +40,7 @@ pub(super) static LANGUAGES: [Language; 7] = [
         signs: &[
             "python", "python3", "flask", "gunicorn", "uvicorn", "uv", "py",
         ],
-        sources: sources!("e2e/consumers/python/": "app.py" "broker.py" "templates/page.html"),
+        sources: sources!("e2e/consumers/python/": "app.py" "broker.py" "templates/page.html" "requirements.txt"),
     },
     Language {
         name: "JavaScript",
@@ -48,7 +48,10 @@ pub(super) static LANGUAGES: [Language; 7] = [
         signs: &[
             "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "js", "mjs", "cjs", "ts",
         ],
-        sources: sources!("e2e/consumers/node/": "app.mjs" "broker.mjs" "page.mjs"),
+        sources: sources!(
+            "e2e/consumers/node/": "app.mjs" "broker.mjs" "page.mjs" "database.mjs" "package.json"
+            "package-lock.json"
+        ),
     },
     Language {
         name: "Rust",
@@ -86,6 +89,14 @@ pub(super) static LANGUAGES: [Language; 7] = [
         sources: sources!("e2e/consumers/ruby/": "app.rb" "broker.rb" "sessions.rb"),
     },
 ];
+
+/// The paths and the texts of the reference consumer in this folder of `e2e/consumers`.
+pub(crate) fn sources_of(consumer: &str) -> &'static [(&'static str, &'static str)] {
+    let folder = format!("e2e/consumers/{consumer}/");
+    let mut languages = LANGUAGES.iter();
+    let is_its = |it: &&Language| it.sources[0].0.starts_with(&folder);
+    languages.find(is_its).map_or(&[], |it| it.sources)
+}
 
 impl Language {
     /// The language that the first telling word of a command suggests; the first if none does.

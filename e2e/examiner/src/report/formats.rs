@@ -4,7 +4,7 @@
 
 use askama::Template;
 use serde_json::json;
-use stack::sequence_diagram::{STYLE as DIAGRAM_STYLE, shortened};
+use stack::sequence_diagram::{Frame, STYLE as DIAGRAM_STYLE, shortened};
 use textwrap::{Options, WordSplitter};
 
 use super::fix::LANGUAGES;
@@ -68,11 +68,11 @@ impl Report {
                 "expected": check.expected,
                 "actual": result.actual,
                 "consequence": result.consequence(),
-                "fix": {
-                    "change": check.fix.change,
+                "fix": self.fix(check).map(|fix| json!({
+                    "change": fix.change,
                     "language": language.name,
-                    "code": language.code(&check.fix),
-                },
+                    "code": language.code(fix),
+                })),
                 "law": check.law,
                 "evidence": result.evidence,
                 "repeat": self.repeat(&check.id),
@@ -100,7 +100,7 @@ impl Report {
 }
 
 /// A text for a terminal, with a label before its first line, and indented by as much below.
-fn item(label: impl AsRef<str>, says: impl AsRef<str>) -> String {
+pub(crate) fn item(label: impl AsRef<str>, says: impl AsRef<str>) -> String {
     let label = label.as_ref();
     let indent = " ".repeat(label.chars().count());
     let options = Options::new(COLUMNS)
@@ -156,14 +156,14 @@ impl Report {
 
     /// The diagram of the run of a check.
     fn diagram(&self, result: &CheckResult) -> String {
-        run::draw(&format!("The run of {}", result.check.id), &result.evidence)
+        let title = format!("The run of {}", result.check.id);
+        run::draw(&title, &result.evidence, &Frame::Figure)
     }
 
     /// The diagram of the good sign-in to compare that with.
     fn good_diagram(&self, result: &CheckResult) -> Option<String> {
-        let mut runs = self.good.iter();
-        let good = runs.find(|(flow, _)| result.flow.is_none_or(|its| its == *flow));
-        good.map(|(_, transcript)| run::draw("A good sign-in", transcript))
+        let good = self.good_run(result)?;
+        Some(run::draw("A good sign-in", good, &Frame::Figure))
     }
 }
 

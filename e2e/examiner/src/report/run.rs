@@ -24,8 +24,8 @@ const FIRST_ARROWS: usize = 12;
 /// The browsers that have lanes of their own. Of more, those with one name share one.
 const MAX_BROWSERS: usize = 4;
 
-/// Draws `transcript`.
-pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
+/// Draws `transcript`, as part of a page or as a file.
+pub(crate) fn draw(title: &str, transcript: &[TranscriptLine], frame: &Frame<'_>) -> String {
     let transcript = &in_lanes(transcript);
     let parties = parties(transcript);
     let count = i32::try_from(parties.len()).unwrap_or(i32::MAX);
@@ -64,7 +64,7 @@ pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
             ..DiagramArrow::default()
         });
     }
-    diagram.draw(&Frame::Figure)
+    diagram.draw(frame)
 }
 
 fn is_same(one: &TranscriptLine, other: &TranscriptLine) -> bool {
@@ -171,7 +171,7 @@ mod tests {
         let mut long: Vec<_> = (0..150).map(|it| get("browser A", it / 3 * 3)).collect();
         long[47].is_wrong = true;
         let runs = [parties.to_vec(), many.collect(), long];
-        let drawn = runs.map(|run| draw("a run", &run)).concat();
+        let drawn = runs.map(|run| draw("a run", &run, &Frame::Figure)).concat();
         let shown = drawn.lines();
         let shown = shown.filter(|it| it.contains("<text") || it.contains("<line"));
         insta::assert_snapshot!("diagrams", Vec::from_iter(shown).join("\n"));

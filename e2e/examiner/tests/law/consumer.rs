@@ -12,11 +12,12 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 
 use agent::tree::{self, Edit, FileTimes};
+use examiner::catalogue::rows;
+use examiner::fault::Fault;
 use examiner::share::Share;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use crate::fault::{Fault, rows, top};
 use crate::setting;
 
 /// A good consumer, as `e2e/consumers/consumers.toml` explains it.
@@ -40,10 +41,11 @@ struct Needs {
     probe: String,
 }
 
-static CONSUMERS: LazyLock<Vec<Consumer>> = LazyLock::new(|| rows("consumers.toml", "consumer"));
+static CONSUMERS: LazyLock<Vec<Consumer>> =
+    LazyLock::new(|| rows(include_str!("../../../consumers/consumers.toml")));
 
 impl Consumer {
-    fn named(id: &str) -> &'static Self {
+    pub(crate) fn named(id: &str) -> &'static Self {
         let mut consumers = CONSUMERS.iter();
         let consumer = consumers.find(|it| it.id == id);
         consumer.unwrap_or_else(|| panic!("there is no consumer {id}"))
@@ -138,12 +140,17 @@ impl Copy {
     pub(crate) async fn with_fault(fault: &Fault) -> Self {
         let consumer = Consumer::named(&fault.consumer);
         if consumer.id != "rust" {
-            return Self::new(&fault.id, |folder| consumer.build(&fault.edit, folder));
+            return Self::with_edits(consumer, &fault.id, &fault.edit);
         }
         let of_compiler = fault.clone();
         let program = tokio::task::spawn_blocking(move || faulty_demo(&of_compiler)).await;
         let program = program.expect("the build ends");
         Self::new(&fault.id, |_| text(&program).to_owned())
+    }
+
+    /// The consumer with these changes.
+    pub(crate) fn with_edits(consumer: &Consumer, name: &str, edits: &[Edit]) -> Self {
+        Self::new(name, |folder| consumer.build(edits, folder))
     }
 
     /// `built` makes it in its folder, and returns its command.
@@ -175,6 +182,16 @@ fn text(path: &Path) -> &str {
 fn programs() -> &'static Path {
     let program = Path::new(env!("CARGO_BIN_EXE_examine"));
     program.parent().expect("a program is in a folder")
+}
+
+/// The top of the tree.
+pub(crate) fn top() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder
+        .ancestors()
+        .nth(2)
+        .expect("the crate is two folders below the top")
+        .to_owned()
 }
 
 /// The variables in which cargo describes its own crate to a test. The build script of ring reads

@@ -11,7 +11,8 @@
 //! matrix is `e2e/consumers/MATRIX.md`; `just examiner-matrix` writes it.
 
 mod consumer;
-mod fault;
+mod matrix;
+mod practice;
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -20,6 +21,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use examiner::catalogue::Instrument;
+use examiner::fault::Fault;
 use examiner::plan::ChromiumSettings;
 use examiner::storm::{StormPlan, storm};
 use examiner::verdict::Verdict;
@@ -28,7 +30,6 @@ use testkit::server::free_port;
 use tokio::sync::Semaphore;
 
 use consumer::{Consumer, Copy};
-use fault::Fault;
 
 /// Examinations at once: each waits about as long as it computes.
 static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
@@ -141,19 +142,18 @@ async fn found_in_storm(copy: &Copy) -> Vec<String> {
 async fn a_storm_finds_a_sign_out_at_one_instance_and_nothing_at_a_good_consumer() {
     let good = Copy::good(Consumer::installed("python").expect("`just` installs it"));
     assert_eq!(found_in_storm(&good).await, Vec::<String>::new());
-    let mut faults = fault::all().into_iter();
-    let fault = faults.find(|fault| fault.id == "sign-out-known-to-one-process");
-    let wrong = Copy::with_fault(&fault.expect("a fault of the table")).await;
+    let fault = Fault::named("sign-out-known-to-one-process").expect("a fault of the table");
+    let wrong = Copy::with_fault(fault).await;
     let found = found_in_storm(&wrong).await;
     let says = "after sign-out, a copy of the session's cookie still opens the session";
     assert!(found.iter().any(|it| it == says), "{found:?}");
 }
 
 /// One line of what went wrong, if a fault fails other checks than its own.
-async fn difference(fault: Fault, is_whole: bool) -> Option<String> {
-    let copy = Copy::with_fault(&fault).await;
+async fn difference(fault: &Fault, is_whole: bool) -> Option<String> {
+    let copy = Copy::with_fault(fault).await;
     let permit = PERMITS.acquire().await;
-    let mut plan = plan(&copy, chromium_for(&fault));
+    let mut plan = plan(&copy, chromium_for(fault));
     plan.flow = Some(fault.flow());
     if !is_whole {
         plan.only = fault.fails.clone();
@@ -172,7 +172,7 @@ async fn each_fault_fails_exactly_its_checks(id: &str) {
         return;
     };
     let mut running = tokio::task::JoinSet::new();
-    for (place, fault) in fault::all().into_iter().enumerate() {
+    for (place, fault) in Fault::all().iter().enumerate() {
         if fault.consumer == id {
             running.spawn(difference(fault, has_turn(place)));
         }
@@ -213,15 +213,14 @@ law! {
 
 #[test]
 fn every_check_is_broken_by_a_fault() {
-    let broken: BTreeSet<_> = fault::all().into_iter().flat_map(|it| it.fails).collect();
-    let checks = examiner::catalogue::checks()
-        .iter()
-        .map(|check| check.id.clone());
+    let broken = Fault::all().iter().flat_map(|it| &it.fails);
+    let broken: BTreeSet<_> = broken.collect();
+    let checks = examiner::catalogue::checks().iter().map(|check| &check.id);
     let unbroken: Vec<_> = checks.filter(|id| !broken.contains(id)).collect();
-    assert_eq!(unbroken, Vec::<String>::new());
+    assert_eq!(unbroken, Vec::<&String>::new());
 }
 
 #[test]
 fn the_published_matrix_is_that_of_the_table() {
-    fault::compare_or_publish(&fault::all());
+    matrix::compare_or_publish(Fault::all());
 }
