@@ -53,6 +53,12 @@ up *FLAGS:
 examine *FLAGS:
     cargo run --locked --quiet --manifest-path "{{ justfile_directory() }}/Cargo.toml" -p examiner -- "$@"
 
+# Practise: mend twelve apps that are wrong, each save judged within seconds (all flags: just practice --help)
+[group('run')]
+[no-cd]
+practice *FLAGS: _consumers
+    PATH="{{ justfile_directory() }}/target/consumers/python/bin:$PATH" cargo run --locked --quiet --manifest-path "{{ justfile_directory() }}/Cargo.toml" -p signin-kit -- practice "$@"
+
 # Run the broker alone, in a debug build (all commands: just broker --help)
 [group('run')]
 broker *ARGS:

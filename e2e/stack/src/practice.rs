@@ -79,7 +79,9 @@ pub struct PracticeRun {
     pub took_ms: u64,
     /// The verdict, in a sentence.
     pub says: String,
-    /// Whether the attack fails.
+    /// What each check saw that failed.
+    pub seen: Vec<String>,
+    /// Whether none did.
     pub is_green: bool,
     /// The diagrams: this run, and a good sign-in beside it.
     pub diagrams: Vec<PracticeDiagram>,
@@ -121,9 +123,14 @@ impl Practice {
         self.exercises.iter().find(|it| it.id == id)
     }
 
-    /// The exercises by their headings, each with its number.
-    fn groups(&self) -> Vec<Vec<(usize, &PracticeExercise)>> {
-        let numbered: Vec<_> = (1..).zip(&self.exercises).collect();
+    /// The exercises by their headings, each with its number; the last one has a star.
+    fn groups(&self) -> Vec<Vec<(String, &PracticeExercise)>> {
+        let last = self.exercises.len();
+        let number = |number: usize| match number == last {
+            true => "\u{2605}".to_owned(),
+            false => number.to_string(),
+        };
+        let numbered: Vec<_> = (1..).map(number).zip(&self.exercises).collect();
         let groups = numbered.chunk_by(|(_, one), (_, next)| one.group == next.group);
         groups.map(<[_]>::to_vec).collect()
     }

@@ -52,7 +52,7 @@ impl Checker<'_> {
 }
 
 /// The pages of the inspector that show something without a login.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 16] = [
     "/",
     "/others",
     "/calls",
@@ -65,9 +65,31 @@ const PAGES: [&str; 14] = [
     "/lessons/replay",
     "/lessons/relay",
     "/lessons/nothing",
+    "/practice",
+    "/practice/cancel",
     "/logins/nothing",
     "/logins/nothing?call=nothing",
 ];
+
+/// A learner who has looked at one exercise.
+fn practised() -> Value {
+    let line = "browser A to app: GET / \u{2192} 200";
+    json!({
+        "language": "python",
+        "folder": "practice",
+        "current": "cancel",
+        "exercises": [{
+            "id": "cancel", "title": "Cancel throws you out", "group": "It works for Ada",
+            "goal": "Ada cancels, and is signed out.", "harm": "Whoever changes their mind.",
+            "lesson": "cancel", "status": "tried", "tries": 2, "seconds": 90, "hints": ["Look."],
+            "run": {
+                "at": "2026-11-28T11:16:00Z", "took_ms": 2600, "says": "It still happens.",
+                "seen": ["A user is signed out."], "is_green": false,
+                "diagrams": [{ "title": "This run", "svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "lines": [line] }]
+            }
+        }]
+    })
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_breaks_a_rule_of_axe() {
@@ -83,6 +105,9 @@ async fn no_page_breaks_a_rule_of_axe() {
                 is_phone,
             };
             let (user, urls) = (&checker.user, stack.urls());
+            let exercises = Http::at(&urls.control).post("/api/practice");
+            let kept = exercises.json(&practised()).send().await;
+            assert_eq!(kept.status, 204, "{kept:?}");
             for page in PAGES {
                 checker.opens(&urls.control, page).await?;
             }

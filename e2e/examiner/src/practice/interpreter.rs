@@ -55,7 +55,8 @@ fn node(folder: &Path) -> Result<Vec<String>, String> {
     }
     if !folder.join("node_modules/express").exists() {
         words::say("Installing Express into the folder, once …");
-        installed(folder, &[vec!["npm", "ci", "--silent"]])?;
+        let npm = "npm ci --ignore-scripts --no-audit --no-fund --loglevel error";
+        installed(folder, &[npm.split(' ').collect()])?;
     }
     Ok(OF_NODE.map(str::to_owned).into())
 }

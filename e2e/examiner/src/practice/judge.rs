@@ -113,6 +113,7 @@ impl Judged {
             at: stack::time::utc(unix_ms()),
             took_ms: self.took_ms,
             says: says.to_owned(),
+            seen: findings.iter().map(|it| it.actual.clone()).collect(),
             is_green: self.is_green(),
             diagrams: shown.map_or_else(Vec::new, |it| self.diagrams(it)),
         }

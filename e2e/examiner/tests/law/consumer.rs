@@ -179,7 +179,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// The folder of the programs.
-fn programs() -> &'static Path {
+pub(crate) fn programs() -> &'static Path {
     let program = Path::new(env!("CARGO_BIN_EXE_examine"));
     program.parent().expect("a program is in a folder")
 }

@@ -1,13 +1,24 @@
 //! The law of the exercises: each mend that looks right is told why it is not, by the check that
-//! still fails; and the inherited app has an F. That each app fails its checks as it comes is the
+//! still fails; the inherited app has an F; and a learner gets through the course. That each app fails its checks as it comes is the
 //! law of its fault, and that its solution passes all that of the good consumer.
 
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use agent::control::Control;
+use agent::program::{EndsBy, Program};
+use agent::time::{Stopwatch, pause};
 use examiner::plan::{ChromiumSettings, ExaminationPlan};
 use examiner::practice::{Exercise, Language};
+use stack::practice::{Practice, PracticeStatus};
+use stack::{Stack, StackSettings};
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use crate::consumer::{Consumer, Copy};
-use crate::{PERMITS, chromium_for, examine, plan, red};
+use crate::consumer::{Consumer, Copy, programs, top};
+use crate::{PERMITS, chromium_for, examine, plan, red, setting};
 
 /// The least number of mends that look right, in each language of an exercise.
 const WRONG_MENDS: usize = 2;
@@ -74,4 +85,133 @@ async fn the_inherited_app_has_an_f_and_every_one_of_its_faults_shows() {
             assert!(shows, "{} in {language}: {failed:?}", fault.id);
         }
     }
+}
+
+/// A course in a folder of its own: the program, with its output.
+struct Course {
+    program: Program,
+    folder: TempDir,
+}
+
+impl Course {
+    fn start(control: &str) -> Self {
+        let folder = TempDir::new().expect("a temporary folder can be made");
+        let mut command = Command::new(programs().join("signin-kit"));
+        let python = top().join("target/consumers/python/bin");
+        let path = format!(
+            "{}:{}",
+            python.display(),
+            setting("PATH").unwrap_or_default()
+        );
+        command.args(["practice", "--in", "python", "--control", control]);
+        command.env("PATH", path).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let program = Program::start(command, EndsBy::EndOfInput);
+        Self {
+            program: program.expect("the program starts"),
+            folder,
+        }
+    }
+
+    fn file(&self, file: &str) -> PathBuf {
+        self.folder.path().join("practice").join(file)
+    }
+
+    /// Waits until the program has said this.
+    async fn says(&self, text: &str) {
+        let watch = Stopwatch::start();
+        loop {
+            let said = self.program.output.text();
+            if said.contains(text) {
+                return;
+            }
+            assert!(
+                watch.elapsed() < Duration::from_secs(120),
+                "{text} in {said}"
+            );
+            pause(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn key(&mut self, key: &str) {
+        self.program.order(key).expect("it reads its keys");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_sees_the_fault_mends_it_and_answers_and_the_stack_shows_it() {
+    let stack = Stack::start(StackSettings::for_tests())
+        .await
+        .expect("a stack starts");
+    let control = Control::at(&stack.urls().control).expect("an address");
+    let page = async |path: &str| {
+        let shown = control.get::<Practice>("/api/practice").await;
+        let url = format!("{}{path}", stack.urls().control);
+        let page = reqwest::get(url).await.expect("a page").text().await;
+        (shown.expect("the exercises"), page.expect("a text"))
+    };
+    let mut course = Course::start(&stack.urls().control);
+    course.says("This is what happens.").await;
+    course
+        .says("practice/no-name (the call, beside a good one)")
+        .await;
+    // A hint, a file that is gone, one that does not run, a mend that is none.
+    course.key("h");
+    course.says("hint 1 of 3").await;
+    let (app, good) = (
+        course.file("01-no-name/broker.py"),
+        "e2e/consumers/python/broker.py",
+    );
+    let good = fs::read_to_string(top().join(good)).expect("the consumer's file");
+    fs::rename(&app, course.file("01-no-name/other.py")).expect("a rename");
+    course
+        .says("broker.py is not in practice/01-no-name/")
+        .await;
+    fs::write(&app, format!("def (\n{good}")).expect("a save");
+    course.says("SyntaxError").await;
+    fs::write(
+        &app,
+        good.replace(
+            "require(isinstance(profile.get(\"emailVerified\"), bool))",
+            "require(profile[\"name\"] or profile[\"username\"])",
+        ),
+    )
+    .expect("a save");
+    course.says("It still happens.").await;
+    let (shown, html) = page("/practice/no-name").await;
+    assert_eq!(shown.exercises[0].status, PracticeStatus::Tried);
+    assert!(
+        html.contains("It still happens.") && html.contains("diagram.svg"),
+        "{html}"
+    );
+    fs::write(&app, &good).expect("a save");
+    course.says("One question:").await;
+    course.key("1");
+    course.says("answer again").await;
+    course.key("3");
+    course.says("The subject stays with the account.").await;
+    course.key("2");
+    course.says("Cancel throws you out").await;
+    course.key("s");
+    course.says("--- app.py").await;
+    course.key("q");
+    course.says("the same command goes on").await;
+    let (shown, html) = page("/practice").await;
+    let status = shown.exercises.iter().map(|it| it.status);
+    let status: Vec<_> = status.take(3).collect();
+    assert_eq!(
+        status,
+        [
+            PracticeStatus::Solved,
+            PracticeStatus::Seen,
+            PracticeStatus::Open
+        ]
+    );
+    assert!(html.contains("1 of 13 solved"), "{html}");
+    let kept = fs::read_to_string(course.file("progress.json")).expect("the progress");
+    assert!(
+        kept.contains("\"solved\"") && kept.contains("\"hints\": 1"),
+        "{kept}"
+    );
+    stack.stop().await;
 }
