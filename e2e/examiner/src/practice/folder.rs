@@ -138,7 +138,7 @@ mod tests {
     fn a_folder_is_made_gone_on_with_and_started_over_and_nothing_is_lost() {
         let outside = tempfile::tempdir().unwrap();
         let name = outside.path().join("practice");
-        let error = |folder, language| Folder::open(folder, language).err().unwrap();
+        let error = |folder: &Path, language| Folder::open(folder, language).err().unwrap();
         assert!(error(outside.path(), None).starts_with("--in: which"));
         let (folder, mut progress, is_new) = Folder::open(&name, Some(Language::Python)).unwrap();
         assert!(is_new && folder.missing(0).is_none());

@@ -62,6 +62,7 @@ fn report(results: Vec<CheckResult>) -> Report {
             Flow::Clean,
             vec![line("app", "GET /callback \u{2192} 303 to /")],
         )],
+        hides_fix: false,
         command: vec!["python".to_owned(), "app.py".to_owned()],
         flags: Vec::new(),
     }
@@ -126,19 +127,34 @@ fn without_sources(report: &str) -> String {
 
 type Format = fn(&Report) -> String;
 
+const FORMATS: [(&str, Format); 6] = [
+    ("text", Report::text),
+    ("json", Report::json),
+    ("html", Report::html),
+    ("junit", Report::junit),
+    ("markdown", Report::markdown),
+    ("badge", Report::badge),
+];
+
+#[test]
+fn a_report_for_those_who_practise_has_no_mend_in_any_format() {
+    let report = Report {
+        hides_fix: true,
+        ..report_of(&[("callback-replay", Verdict::Fail)])
+    };
+    let change = &check("callback-replay").fix.change;
+    for (format, write) in FORMATS {
+        let text = write(&report);
+        let has_mend = text.contains(change) || text.contains("e2e/consumers/");
+        assert!(!has_mend, "{format}: {text}");
+    }
+}
+
 #[test]
 fn every_format_is_as_published_and_a_text_of_the_app_is_never_markup() {
-    let formats: [(_, Format); 6] = [
-        ("text", Report::text),
-        ("json", Report::json),
-        ("html", Report::html),
-        ("junit", Report::junit),
-        ("markdown", Report::markdown),
-        ("badge", Report::badge),
-    ];
     let good = report_of(&[("pkce", Verdict::Pass)]);
     for (name, report) in [("failing", failing()), ("good", good)] {
-        for (format, write) in formats {
+        for (format, write) in FORMATS {
             let text = write(&report);
             let is_wrong = |it: &char| (it.is_control() && *it != '\n') || *it == '\u{202e}';
             assert_eq!(text.chars().find(is_wrong), None, "{name} {format}");
