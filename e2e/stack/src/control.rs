@@ -1,5 +1,5 @@
 //! The control address: an HTTP API with which a test in any language controls the
-//! stack. The calls, with examples, are documented in `e2e/README.md`. The pages of the
+//! stack. The calls, with examples, are documented in `docs/CONTROL.md`. The pages of the
 //! inspector are served at the same address, and their forms do the same as the calls.
 
 pub(crate) mod call_list;
@@ -9,6 +9,7 @@ mod faults;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod rules_page;
 mod source_page;
 mod stack;
 mod upstreams;
@@ -71,6 +72,7 @@ pub(crate) fn rocket(
         .mount("/", forms.concat())
         .mount("/", routes![call_list::page])
         .mount("/", contract_page::routes())
+        .mount("/", rules_page::routes())
         .mount("/", source_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())

@@ -52,10 +52,11 @@ impl Checker<'_> {
 }
 
 /// The pages of the inspector that show something without a login.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "/",
     "/others",
     "/calls",
+    "/rules",
     "/source",
     "/source/consumer-demo/src/clean.rs",
     "/lessons",

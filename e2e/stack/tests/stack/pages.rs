@@ -119,6 +119,29 @@ async fn only_the_files_of_the_list_are_served_as_source() {
     }
 }
 
+/// A result is read twice; the second refusal leads to its rule, and the page has them all.
+#[tokio::test]
+async fn a_refusal_leads_to_its_rule_and_each_rule_has_its_place_and_advice() {
+    let stack = TestStack::start().await;
+    let page = stack.control(Method::GET, "/rules", None).await;
+    for rule in contract::rules::Rule::ALL {
+        let anchor = format!("<article class=\"rule\" id=\"{rule}\"");
+        let mut places = page.text().split(&anchor).skip(1);
+        let own = places
+            .next()
+            .unwrap_or_else(|| panic!("no place for {rule}"));
+        let own = own.split("</article>").next().unwrap_or_default();
+        let plain = own.replace("&#39;", "'").replace("&#34;", "\"");
+        assert!(plain.contains(rule.sentence()), "{plain}");
+        assert!(plain.contains(rule.advice()), "{plain}");
+    }
+    let unknown = Http::at(&stack.urls().broker).get("/v1/nowhere");
+    assert_eq!(unknown.send().await.status, 404);
+    let others = stack.control(Method::GET, "/others", None).await;
+    let link = "<a href=\"/rules#request.path\">request.path</a>";
+    assert!(others.text().contains(link), "{}", others.text());
+}
+
 #[tokio::test]
 async fn the_contracts_page_loads_only_from_its_own_origin() {
     let stack = TestStack::start().await;
