@@ -29,7 +29,7 @@ take() {
 # What every package contains beside its programs.
 describe() {
     cp LICENSE-APACHE LICENSE-MIT "$1"
-    sed -n '/^## Install$/,/^## /{/^## Install$/s/.*/# The sign-in kit/;/^## /!p}' e2e/README.md > "$1/README.md"
+    sed -n '/^## Packages$/,/^## /{/^## Packages$/s/.*/# The sign-in kit/;/^## /!p}' docs/INSTALL.md > "$1/README.md"
 }
 
 name=signin-kit-$version-$target

@@ -36,7 +36,7 @@ pub(super) fn of(error: &figment::Error) -> String {
 fn wrong_variable(path: &str) -> String {
     let hint = match nearest(path) {
         Some(key) => format!("did you mean {}?", variable(&key)),
-        None => "the broker's README lists the keys".to_owned(),
+        None => "docs/OPERATE.md lists the keys".to_owned(),
     };
     let unknown = unknown_key(path);
     format!("{unknown} (in the environment, after {PREFIX}); {hint}")

@@ -58,7 +58,7 @@ struct RunArgs {
     /// Measure without PostgreSQL
     #[arg(long)]
     no_postgres: bool,
-    /// Write the table into broker/README.md: of a whole run, on a tree without changes
+    /// Write the table into broker/PERFORMANCE.md: of a whole run, on a tree without changes
     #[arg(long, conflicts_with_all = [
         "names", "quick", "broker", "stack", "against", "rounds", "sessions", "login", "clients",
         "no_postgres",

@@ -10,7 +10,7 @@
 //! | [`servers`] | the servers that are measured, and the providers behind them |
 //! | [`report`] | the figures of servers: medians of rounds, and their table |
 //! | [`setup`], [`progress`] | how much is measured, in which builds, on which cores; the time that is left |
-//! | [`repository`] | the broker of an earlier commit, and the table in the README |
+//! | [`repository`] | the broker of an earlier commit, and the page of its performance |
 
 mod cli;
 mod load;

@@ -1,6 +1,6 @@
 //! The repository that this program was built from: the broker of an earlier commit, which is
-//! measured as well; and the broker's README, in which the table is published between two
-//! markers.
+//! measured as well; and the page of its performance, in which the table is published between
+//! two markers.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::BenchError;
 use crate::report::{Row, Table};
 
 /// The file in which the table is published.
-const FILE: &str = "broker/README.md";
+const FILE: &str = "broker/PERFORMANCE.md";
 
 const BEGIN: &str = "<!-- The table of `just bench --publish` -->\n";
 const END: &str = "<!-- End of the table -->\n";

@@ -14,6 +14,7 @@ mod test_stack;
 
 #[cfg(feature = "nginx")]
 mod behind_nginx;
+mod documents;
 mod failures;
 mod secrets_stay_in;
 mod threats;

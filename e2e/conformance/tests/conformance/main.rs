@@ -64,7 +64,7 @@ async fn assert_meets_every_requirement(store: StoreUrl) {
         report.table()
     );
     assert_eq!(report.conclusion(), Conclusion::Conformant);
-    assert_eq!(report.requests, 272, "e2e/README.md has this number");
+    assert_eq!(report.requests, 272, "docs/CONFORMANCE.md has this number");
 }
 
 #[tokio::test(flavor = "multi_thread")]
