@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_of_the_broker_has_the_markers() {
+    fn the_page_of_the_performance_has_the_markers() {
         let text = fs::read_to_string(top_of_tree().join(FILE)).unwrap();
         replaced(&text, "").unwrap();
     }

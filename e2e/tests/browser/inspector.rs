@@ -289,8 +289,17 @@ async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
 
 /// Sets the size of the window, in CSS pixels; a picture of it is smaller by a fifth.
 async fn has_window(user: &User<'_>, width: u32, height: u32) -> WebDriverResult<()> {
+    has_window_at(user, width, height.into(), 0.8).await
+}
+
+async fn has_window_at(
+    user: &User<'_>,
+    width: u32,
+    height: u64,
+    scale: f32,
+) -> WebDriverResult<()> {
     let metrics = json!({
-        "width": width, "height": height, "deviceScaleFactor": 0.8, "mobile": false,
+        "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false,
     });
     let set = "Emulation.setDeviceMetricsOverride";
     user.sends_chromium(set, metrics).await.map(drop)
@@ -310,6 +319,24 @@ async fn shows_login(inspector: &User<'_>) -> WebDriverResult<()> {
     takes(inspector, "inspector").await
 }
 
+/// Leaves of the page the last six arrows of the diagram, under the heads of its lifelines;
+/// returns how high they are in a window of 820 pixels.
+const LAST_ARROWS: &str = "
+    const diagram = document.querySelector('#sequence .diagram');
+    const lines = diagram.querySelector('.lifelines');
+    const first = [...diagram.querySelectorAll('.step')].at(-6).getBBox().y;
+    for (const it of [...diagram.children])
+      if (it !== lines && it.getBBox().y < first) it.remove();
+    const { width, height } = diagram.viewBox.baseVal;
+    const top = first - 84;
+    for (const it of lines.querySelectorAll('line')) it.setAttribute('y1', top + 68);
+    for (const it of lines.querySelectorAll('rect, text'))
+      it.setAttribute('transform', `translate(0 ${top})`);
+    diagram.setAttribute('viewBox', `0 ${top} ${width} ${height - top}`);
+    document.body.replaceChildren(diagram);
+    document.body.style.background = 'var(--sheet)';
+    return Math.ceil(820 * (height - top) / width);";
+
 async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverResult<()> {
     inspector.opens_control("/").await?;
     has_window(inspector, 1160, 1240).await?;
@@ -318,8 +345,8 @@ async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverRe
     let stored = "The broker had already stored: The outcome was read";
     inspector.sees("#sequence .text", stored).await?;
     inspector.sees_no("#exchange").await?;
-    let scroll = "document.querySelector('#sequence').scrollIntoView(true);";
-    inspector.runs(scroll).await?;
+    let height = inspector.runs(LAST_ARROWS).await?.as_u64().unwrap();
+    has_window_at(inspector, 820, height, 1.75).await?;
     takes(inspector, "lost-answer").await
 }
 
