@@ -287,15 +287,10 @@ async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
     let _ = users.quit().await;
 }
 
-/// Sets the size of the window, in CSS pixels; a picture of it is smaller by a fifth.
-async fn has_window(user: &User<'_>, width: u32, height: u32) -> WebDriverResult<()> {
-    has_window_at(user, width, height.into(), 0.8).await
-}
-
-async fn has_window_at(
+/// Sets the size of the window, in CSS pixels, and the scale of a picture of it.
+async fn has_window(
     user: &User<'_>,
-    width: u32,
-    height: u64,
+    (width, height): (u32, u64),
     scale: f32,
 ) -> WebDriverResult<()> {
     let metrics = json!({
@@ -306,13 +301,13 @@ async fn has_window_at(
 }
 
 async fn shows_profile(user: &User<'_>) -> WebDriverResult<()> {
-    has_window(user, 1000, 680).await?;
+    has_window(user, (1000, 680), 0.8).await?;
     user.signs_in(Flow::Clean, "google").await?;
     takes(user, "profile").await
 }
 
 async fn shows_login(inspector: &User<'_>) -> WebDriverResult<()> {
-    has_window(inspector, 1240, 860).await?;
+    has_window(inspector, (1240, 860), 0.8).await?;
     inspector.sees_arrow(READS, "plain").await?;
     inspector.clicks_arrow(READS).await?;
     inspector.sees("#exchange", "[masked").await?;
@@ -339,14 +334,14 @@ const LAST_ARROWS: &str = "
 
 async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverResult<()> {
     inspector.opens_control("/").await?;
-    has_window(inspector, 1160, 1240).await?;
+    has_window(inspector, (1160, 1240), 0.8).await?;
     user.goes_to(Flow::Clean, "google").await?;
     user.chooses("ada").await?;
     let stored = "The broker had already stored: The outcome was read";
     inspector.sees("#sequence .text", stored).await?;
     inspector.sees_no("#exchange").await?;
     let height = inspector.runs(LAST_ARROWS).await?.as_u64().unwrap();
-    has_window_at(inspector, 820, height, 1.75).await?;
+    has_window(inspector, (820, height), 1.75).await?;
     takes(inspector, "lost-answer").await
 }
 
