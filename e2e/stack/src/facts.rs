@@ -43,10 +43,11 @@ pub(crate) struct PanelTexts {
     pub(crate) gives_up: Option<Place>,
 }
 
-/// Declares the calls, each with its operation, the sentence about its request, and the texts
-/// of the demo's panel.
+/// Declares the calls, each with its operation, the sentence about its request, the one about a
+/// provider's answer, and the texts of the demo's panel.
 macro_rules! operations {
     ($($call:ident = $operation:literal, $sentence:literal
+        $(, answered $answered:literal)?
         $(, before $place:ident: $before:literal)?
         $(, refused $refused:literal, lost $lost:literal, then $then:literal)?
         $(, once $once:ident)?;)+) => {
@@ -65,6 +66,15 @@ macro_rules! operations {
                     $(Self::$call => $sentence,)+
                     Self::Other => "The broker is called.",
                 }
+            }
+
+            /// The meaning of what a provider answers, for an audience.
+            pub(crate) fn answered(self) -> &'static str {
+                let sentence: Option<&'static str> = match self {
+                    $(Self::$call => [$($answered)?].first().copied(),)+
+                    Self::Other => None,
+                };
+                sentence.unwrap_or(Fact::ProviderAnswered.labels().sentence)
             }
 
             /// The texts of the demo's panel; `None` if it tells nothing of the call.
@@ -146,11 +156,20 @@ operations! {
     Providers = "GET /api/providers",
         "The app asks which providers are on offer.";
     Discovery = "GET discovery",
-        "The broker looks up the provider’s addresses.";
+        "The broker looks up the provider’s addresses.",
+        answered "The provider names its addresses: where users sign in, and where its keys are.";
     Keys = "GET keys",
-        "The broker fetches the keys that the provider signs ID tokens with.";
+        "The broker fetches the keys that the provider signs ID tokens with.",
+        answered "The provider returns its public keys. They check a signature and can’t make one.";
     UpstreamToken = "POST token",
-        "The broker exchanges the provider’s code for proof of who signed in.";
+        "The broker exchanges the provider’s code for proof of who signed in.",
+        answered "The answer goes to the broker alone, past the browser: a token, if the code was good.";
+    UpstreamUser = "GET user",
+        "The broker asks the provider who the user is.",
+        answered "The provider names the user, by an id that stays the same.";
+    UpstreamEmails = "GET user emails",
+        "The broker asks the provider for the user’s e-mail addresses.",
+        answered "The provider lists the addresses, and says which of them it has verified.";
 }
 
 /// The texts about a fact: in the diagram, in a sentence and in the demo's panel.
@@ -202,7 +221,7 @@ facts! {
     GoesToBroker = "go to the broker's callback", Inferred,
         "The provider sends the browser back to the broker.";
     AtCallback = "the callback", Inferred,
-        "The browser goes on.";
+        "The browser is back at the app.";
     AtCleanCallback = "callback, no parameters", Inferred,
         "The browser is back at the app. Its address carries nothing that could be stolen.";
     AtCallbackWithCode = "callback?code&state", Inferred,
@@ -232,13 +251,13 @@ facts! {
         "The broker sends the browser back to the app.",
         StartLogin: "You cancelled on the broker’s page, because you had not started this sign-in.";
     CameBack = "back to the app", Plain,
-        "The broker sends the browser back to the app.",
+        "The broker sends the browser back to the app, and puts nothing into the address.",
         Callback: "Your browser went there, you signed in at {provider}, and it came back with nothing in the address bar.";
     CameBackWithCode = "back to the app", Plain,
-        "The broker sends the browser back to the app.",
+        "The broker sends the browser back to the app, with a code that only its backend can use.",
         LegacyCallback: "You signed in at {provider}, and your browser came back with a code and our state in the address bar.";
     FailedThere = "back to the app", Plain,
-        "The broker sends the browser back to the app.";
+        "The broker sends the browser back to the app, which will learn that the login failed.";
     Pending = "pending", Plain,
         "The login has not ended. Nothing was used up, so the app may ask again.",
         PutBackKey: "We asked for the result, and it was still pending. That costs nothing: we keep the key.";
@@ -249,7 +268,7 @@ facts! {
         "The login failed, and the app learns why.",
         ResultOutcome: "We asked once for the result: {subject}. You were not signed in. Ask again, and the answer is 400.";
     ResultRead = "", Plain,
-        "The broker answers.",
+        "The broker says how the login ended, and this is the only time.",
         ReadResultOnce: "We asked once for the result, and got it.";
     TokenIssued = "access_token", Plain,
         "The app gets an access token, in exchange for the code.",
@@ -259,12 +278,12 @@ facts! {
         LegacyProfile: "We read the profile of {subject} with the token.";
     TokenRevoked = "token revoked", Plain,
         "The access token has ended.";
-    Refused = "", Plain, "The broker refuses.";
+    Refused = "", Plain, "The broker refuses the call, and says why.";
     Answered = "", Plain, "The broker answers.";
 
     ProviderAnswered = "", Plain, "The provider answers.";
-    ProviderRefused = "", Refused, "The provider answers.";
-    ProviderSilent = "no answer", Refused, "The provider does not answer.";
+    ProviderRefused = "", Refused, "The provider refuses the broker’s call.";
+    ProviderSilent = "no answer", Refused, "The provider does not answer the broker’s call.";
 
     FaultInjected = "Fault injected", Faulted, "A fault has struck the call.";
     Resent = "is sent again", Faulted, "The client sends the same call again.";

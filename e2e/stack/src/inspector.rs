@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `page` | the pages, and the list of logins |
 //! | `sequence_view`, `exchange_view` | the sequence of one login, and one of its exchanges |
-//! | `present` | the presenter's view: one arrow at a time, with a sentence |
+//! | `present` | the presenter's view: one step at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
 //! | `diagram` | the sequence diagram of a login |
 //! | `sequence`, `rows` | the rows of the diagram, computed from events |
@@ -34,6 +34,7 @@ pub(crate) fn routes() -> Vec<Route> {
     const ICON: &str = include_str!("../static/icon.svg");
     let style = include_str!("../static/inspector.css");
     let present_style = include_str!("../static/present.css");
+    let present_script = include_str!("../static/present.js");
     let script = include_str!("../static/live.js");
     let pages = routes![
         page::newest,
@@ -46,6 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
         asset("/inspector.css", ContentType::CSS, style),
         asset("/diagram.css", ContentType::CSS, diagram::STYLE),
         asset("/present.css", ContentType::CSS, present_style),
+        asset("/present.js", ContentType::JavaScript, present_script),
         asset("/live.js", ContentType::JavaScript, script),
         asset("/icon.svg", ContentType::SVG, ICON),
         // Where a browser looks for an icon by itself, as beside a JSON answer.

@@ -5,7 +5,7 @@
 // without it.
 
 /** The ids of the parts that change. Each page has some of them, and not all at all times. */
-const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange", "lesson", "present"];
+const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange", "lesson"];
 const news = document.getElementById("news");
 const isInspector = Boolean(document.querySelector("main.inspector"));
 
@@ -85,9 +85,6 @@ const COMPARE = {
       announce(`Done: step ${done.map((step) => step.id.slice("step-".length)).join(", ")}.`);
     }
   },
-  present() {
-    return () => document.querySelector(".sentence")?.scrollIntoView({ block: "end" });
-  },
 };
 
 /** Marks the arrows that the old sequence does not have. */
@@ -129,21 +126,8 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-/** The links that keys press: those of the presenter, and Close. */
-const KEYS = {
-  ArrowRight: "after", PageDown: "after", " ": "after",
-  ArrowLeft: "before", PageUp: "before",
-  Escape: "leave",
-};
-
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.getElementById("close")?.click();
-  const isPresenter = document.getElementById("present");
-  if (!isPresenter || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-  const id = KEYS[event.key];
-  if (!id) return;
-  event.preventDefault();
-  document.getElementById(id)?.click();
 });
 
 addEventListener("popstate", () => show(location.href));

@@ -79,6 +79,24 @@ impl User<'_> {
         panic!("{selector} is not reached by Tab");
     }
 
+    /// Asserts that the presenter's view shows four names, the last arrow below them, and the
+    /// whole sentence above the links.
+    async fn sees_heads_arrow_and_sentence(&self) -> WebDriverResult<()> {
+        let script = "const box = (it) => it.getBoundingClientRect(); \
+             const heads = [...document.querySelectorAll('.heads .name')]; \
+             const arrow = [...stage.querySelectorAll('.step line')].pop(); \
+             const downwards = [box(stage).top, ...heads.map((it) => box(it).top), \
+                 box(heads[3]).bottom, box(arrow).top, box(arrow).bottom, box(stage).bottom, \
+                 box(sentence).top, box(sentence).bottom, box(steps).bottom, innerHeight]; \
+             const isWhole = sentence.scrollHeight <= sentence.clientHeight + 1; \
+             const isInOrder = downwards.every((y, index) => !(y < downwards[index - 1])); \
+             return heads.length === 4 && isWhole && isInOrder;";
+        let seen = self.runs(script).await?;
+        let step = self.finds("nav").await?.text().await?;
+        assert_eq!(seen, true, "{step}");
+        Ok(())
+    }
+
     /// Asserts that `selector` ends above `limit`, a length in the page's script.
     async fn sees_whole(&self, selector: &str, limit: &str) -> WebDriverResult<()> {
         let script = format!(
@@ -209,46 +227,57 @@ async fn without_scripts_everything_but_the_news_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_is_presented_arrow_by_arrow_by_the_keyboard() {
+async fn a_login_is_presented_step_by_step_by_the_keyboard() {
     at_the_stack!(async |stack, user| {
         user.signs_in(Flow::Clean, "google").await?;
         let login = stack.event_log().logins(1).remove(0);
         let page = format!("/present/{login}");
+        user.has_a_window_of(1280, 720).await?;
+        user.opens_control("/calls").await?;
         user.opens_control(&page).await?;
         user.runs("window.isTheSamePage = true;").await?;
-        user.sees("nav", "Arrow 1 of").await?;
+        user.sees("nav", "Step 1 of").await?;
         user.sees(".large", "presses the sign-in button").await?;
         assert_eq!(user.counts_shown(".stage .step").await?, 1);
-        user.presses(Key::Right).await?;
-        user.sees("nav", "Arrow 2 of").await?;
-        user.sees(".large", "registers a login").await?;
-        assert_eq!(user.counts_shown(".stage .step").await?, 2);
-        user.sees(".sentence", "Stored: A login is pending.")
-            .await?;
-        for _ in 0..2 {
-            user.presses(Key::Left).await?;
-            user.sees("nav", "Arrow 1 of").await?;
-        }
-        let mut arrows = 1;
-        while user.counts_shown("#after").await? == 1 {
+        for (step, sentence) in [(2, "registers a login"), (3, "A login is pending.")] {
             user.presses(Key::Right).await?;
-            arrows += 1;
-            user.sees("nav", &format!("Arrow {arrows} of")).await?;
-            user.finds(".large:not(:empty)").await?;
+            user.sees("nav", &format!("Step {step} of")).await?;
+            user.sees(".large", sentence).await?;
+            assert_eq!(user.counts_shown(".stage .step").await?, 2);
         }
+        user.presses(Key::End).await?;
+        user.sees(".large", "the only time").await?;
+        user.sees_no("#after").await?;
+        for _ in 0..2 {
+            user.presses(Key::Home).await?;
+            user.sees("nav", "Step 1 of").await?;
+        }
+        let mut steps = 1;
+        while user.counts_shown("#after").await? == 1 {
+            user.sees_heads_arrow_and_sentence().await?;
+            user.presses(Key::Right).await?;
+            steps += 1;
+            user.sees("nav", &format!("Step {steps} of")).await?;
+        }
+        assert!(steps > 21, "{steps}");
+        user.sees_heads_arrow_and_sentence().await?;
         user.sees(".large", "the only time").await?;
         user.has_not_reloaded().await?;
+        // The steps are one page of the history.
+        user.browser.back().await?;
+        user.sees_heading("Addresses and calls").await?;
+        user.opens_control(&page).await?;
         user.presses(Key::Escape).await?;
         user.sees_heading("Clean callback with Google").await?;
 
         user.opens_control(&format!("{page}?arrow=99")).await?;
-        user.sees(".problem", "no such arrow").await?;
+        user.sees(".problem", "no such step").await?;
         user.sees(".large", "the only time").await?;
         user.opens_control(&format!("{page}?arrow=none")).await?;
         user.disables_scripts().await?;
-        for (link, arrow) in [("#after", "Arrow 2 of"), ("#before", "Arrow 1 of")] {
+        for (link, step) in [("#after", "Step 2 of"), ("#before", "Step 1 of")] {
             user.clicks(link).await?;
-            user.sees("nav", arrow).await?;
+            user.sees("nav", step).await?;
         }
         stack.reset().await.unwrap();
         user.opens_control(&page).await?;
@@ -256,6 +285,29 @@ async fn a_login_is_presented_arrow_by_arrow_by_the_keyboard() {
         user.sees(".problem", "removed by a reset").await?;
         user.clicks("#leave").await?;
         user.sees_heading("No login yet").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_at_the_last_step_follows_the_login_and_elsewhere_new_steps_are_announced() {
+    with_inspector!(async |stack, reader, user| {
+        user.goes_to(Flow::Clean, "google").await?;
+        let login = stack.event_log().logins(1).remove(0);
+        reader.opens_control(&format!("/present/{login}")).await?;
+        reader.presses(Key::End).await?;
+        reader.sees(".large", "signs in at the provider").await?;
+        user.chooses("ada").await?;
+        reader
+            .sees(".large", "sends the browser back to the broker")
+            .await?;
+        // A reader who moves follows no longer.
+        reader.presses(Key::Home).await?;
+        reader.sees("#new", "new →").await?;
+        reader.sees("nav", "Step 1 of").await?;
+        reader.clicks("#new").await?;
+        reader.presses(Key::End).await?;
+        reader.sees(".large", "the only time").await?;
+        assert_eq!(reader.counts_shown("#new").await?, 0);
     });
 }
 

@@ -185,17 +185,18 @@ impl SequenceBuilder<'_> {
         use Participant::{Broker, Provider};
         let id = |half| format!("p{}-{half}", event.seq);
         let request = Arrow {
-            sentence: match Call::of(event) {
-                Call::Other => "The broker asks the provider about the user.",
-                call => call.sentence(),
-            },
+            sentence: Call::of(event).sentence(),
             exchange: provider_exchange_id(event),
             ..Arrow::plain(id("request"), Broker, Provider, &event.operation)
         };
-        let texts = meaning(event, self.answers).fact.labels();
+        let fact = meaning(event, self.answers).fact;
+        let texts = fact.labels();
         let label = event.status.map_or(texts.label.to_owned(), labels::status);
         let answer = Arrow {
-            sentence: texts.sentence,
+            sentence: match fact {
+                Fact::ProviderAnswered => Call::of(event).answered(),
+                _ => texts.sentence,
+            },
             style: texts.style,
             arrives: event.status.is_some(),
             took: event.took_ms.map(Duration::from_millis),

@@ -50,6 +50,7 @@ fn each_login_is_drawn_with_its_unseen_messages_its_faults_and_its_end() {
         let rows = drawn(&rows(&events, &body, now_ms));
         shown += &format!("== {title}\n{}\n\n", rows.join("\n"));
     }
+    assert!(!shown.contains("answers.\n"), "a sentence says nothing");
     insta::assert_snapshot!(shown);
 }
 
