@@ -83,6 +83,9 @@ fn exit_code(result: Result<(), Box<dyn Error>>) -> ExitCode {
     reason = "the user waits in real time, whatever our clock shows"
 )]
 async fn run(cli: Cli) -> Result<(), Box<dyn Error>> {
+    // A sandbox has some 30 open files, and a class has many. Without more of them there is
+    // still room for a few.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     let mut settings = cli.settings;
     if let Some(path) = &cli.people {
         settings.users = KnownUsers::with_people(path).map_err(StackStartError::People)?;

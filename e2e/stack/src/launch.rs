@@ -162,6 +162,7 @@ impl Launch<'_> {
             broker: Mutex::new(Some(broker)),
             broker_state: RwLock::new(state),
             practice: RwLock::default(),
+            lesson_steps: Default::default(),
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
             _fronts: upstream.fronts.into_iter().chain(front).collect(),

@@ -39,7 +39,7 @@ use crate::facts::LoginFlow;
 use crate::page::asset;
 use crate::request::{ControlError, RedirectBack, ReturnPath, Runtime};
 pub(crate) use attacker::Attacks;
-use lesson::LESSONS;
+pub(crate) use lesson::LESSONS;
 use progress::LessonRun;
 
 /// The routes of the lessons and their forms.

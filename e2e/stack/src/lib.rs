@@ -34,7 +34,7 @@
 //! | [`cli`] | the command line: the log, the banner, the signals |
 //! | [`stack`] | the handle for tests |
 //! | [`imitations`] | the imitated providers alone |
-//! | `sandboxes` | further stacks in the same process |
+//! | `sandboxes` | further stacks in the same process: of tests, and of a class with its wall |
 //! | `launch` | the order in which everything starts and stops |
 //! | [`control`], `request` | the control address: the HTTP API, what its handlers take, and their errors |
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |

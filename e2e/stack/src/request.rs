@@ -182,6 +182,11 @@ impl ControlError {
         Self::new(Status::ServiceUnavailable, message)
     }
 
+    /// The same error, after a sentence about what was done before it.
+    pub(crate) fn after(self, done: impl Display) -> Self {
+        Self::new(self.status, format_args!("{done}: {}", self.message))
+    }
+
     /// The same error, about a member of `field`.
     pub(crate) fn within(self, field: &str) -> Self {
         let message = format!("{field}.{}", self.message);

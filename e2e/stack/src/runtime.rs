@@ -5,8 +5,9 @@ mod broker_setup;
 mod reach;
 mod server;
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError, RwLock};
 
 use broker::store::Store;
 use mock_upstream::MockUpstream;
@@ -48,6 +49,7 @@ pub(crate) struct StackRuntime {
     pub(crate) broker_state: RwLock<BrokerState>,
     /// The exercises of the learner, as they were posted last.
     pub(crate) practice: RwLock<Option<Practice>>,
+    pub(crate) lesson_steps: SyncMutex<BTreeMap<&'static str, usize>>,
     /// The sandboxes of the process.
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
@@ -134,6 +136,13 @@ impl StackRuntime {
     pub(crate) fn keep_practice(&self, latest: Practice) {
         let practice = self.practice.write();
         *practice.unwrap_or_else(PoisonError::into_inner) = Some(latest);
+    }
+
+    /// The most steps of each lesson that its page has shown as done, for the wall of a class.
+    /// A lesson that begins again, or a reset, takes nothing away.
+    pub(crate) fn lesson_steps(&self) -> MutexGuard<'_, BTreeMap<&'static str, usize>> {
+        let steps = self.lesson_steps.lock();
+        steps.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The current broker's store.

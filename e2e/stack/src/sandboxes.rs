@@ -8,10 +8,12 @@
 pub(crate) mod api;
 
 mod activity;
+mod class;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -39,6 +41,8 @@ pub(crate) struct Sandboxes {
     authority: SharedAuthority,
     directory: Arc<SandboxDirectory>,
     registry: Mutex<Registry>,
+    /// The number of the last learner of the class.
+    last_learner: AtomicUsize,
     /// Wakes the reaper: a sandbox was added, or this is dropped.
     changed: Arc<Notify>,
 }
@@ -52,6 +56,8 @@ struct Registry {
 
 struct Sandbox {
     name: String,
+    /// The number of its learner, if it belongs to the class.
+    learner: Option<usize>,
     activity: Arc<Activity>,
     stack: RunningStack,
 }
@@ -60,6 +66,8 @@ struct Sandbox {
 pub(crate) struct SandboxPlan {
     /// The name; by default the id.
     name: Option<String>,
+    /// The number of the learner that it is for.
+    learner: Option<usize>,
     lifetime: Duration,
     has_demo: bool,
     projects: ProjectRegistry,
@@ -93,6 +101,7 @@ impl Sandboxes {
             authority,
             directory,
             registry: Mutex::default(),
+            last_learner: AtomicUsize::default(),
             changed: Arc::default(),
         });
         tokio::spawn(reap(Arc::downgrade(&sandboxes), sandboxes.changed.clone()));
@@ -237,6 +246,7 @@ impl Slot {
         sandboxes.directory.add(self.id, link);
         let sandbox = Sandbox {
             name,
+            learner: plan.learner,
             activity,
             stack,
         };

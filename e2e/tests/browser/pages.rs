@@ -52,11 +52,12 @@ impl Checker<'_> {
 }
 
 /// The pages of the inspector that show something without a login.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "/",
     "/others",
     "/calls",
     "/rules",
+    "/class",
     "/source",
     "/source/consumer-demo/src/clean.rs",
     "/lessons",
@@ -112,6 +113,8 @@ async fn no_page_breaks_a_rule_of_axe() {
             for page in PAGES {
                 checker.opens(&urls.control, page).await?;
             }
+            starts_class(&stack).await;
+            checker.opens(&urls.control, "/class").await?;
             checker.opens(&urls.broker, "/login/anything").await?;
             for provider in [&urls.google, &urls.github] {
                 checker.opens(provider, "/").await?;
@@ -141,6 +144,12 @@ async fn no_page_breaks_a_rule_of_axe() {
             }
         });
     }
+}
+
+async fn starts_class(stack: &stack::Stack) {
+    let class = Http::at(&stack.urls().control).post("/api/classes");
+    let class = class.json(&json!({ "learners": 2 })).send().await;
+    assert_eq!(class.status, 201, "{}", class.text());
 }
 
 /// The page of the newest login, of each of its calls, and of its presentation.
@@ -267,6 +276,9 @@ async fn every_page_of_the_control_address_fits_every_screen() {
                 .json(&json!({ "name": name }));
             assert_eq!(started.send().await.status, 201);
         }
+        starts_class(&stack).await;
+        user.opens_control("/class").await?;
+        user.fits_every_screen("class").await?;
         user.opens_control("/").await?;
         user.clicks(".picker summary").await?;
         user.fits_every_screen("sandboxes").await?;

@@ -13,7 +13,7 @@ use rocket::serde::json::Json;
 use rocket::{Build, Rocket, State, delete, get, post};
 use serde::Deserialize;
 
-use super::{SandboxInfo, SandboxPlan, Sandboxes};
+use super::{SandboxInfo, SandboxPlan, Sandboxes, class};
 use crate::control::{NewProject, SandboxCalls, calls};
 use crate::projects::ProjectRegistry;
 use crate::request::{ControlError, JsonBody, Runtime, parse_field};
@@ -29,11 +29,13 @@ pub(crate) fn beside(server: Rocket<Build>, sandboxes: Arc<Sandboxes>) -> Rocket
         read => "One of them.";
         end => "Ends it.";
     };
+    let calls: Vec<_> = calls.into_iter().chain(class::calls()).collect();
     let routes: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
     server
         .manage(sandboxes)
         .manage(SandboxCalls(calls))
         .mount("/", routes)
+        .mount("/", class::pages())
 }
 
 #[post("/api/sandboxes", data = "<new>")]
@@ -83,7 +85,7 @@ fn not_found(text: &str, sandboxes: &Sandboxes) -> ControlError {
 
 const DEFAULT_TTL_SECONDS: u64 = 900;
 /// A day: a sandbox that is forgotten costs memory.
-const MAX_TTL_SECONDS: u64 = 86_400;
+pub(super) const MAX_TTL_SECONDS: u64 = 86_400;
 
 /// 2000-01-01 and 2100-01-01: certificates and cookies of other times make no sense.
 const STARTS_AT: std::ops::RangeInclusive<i64> = 946_684_800..=4_102_444_800;
@@ -120,6 +122,7 @@ impl NewSandbox {
         }
         Ok(SandboxPlan {
             name: self.name.as_deref().map(parse_name).transpose()?,
+            learner: None,
             lifetime: parse_ttl(self.ttl_seconds)?,
             has_demo: self.consumer,
             projects: registry,

@@ -1,5 +1,7 @@
-//! Sandboxes: each is a stack of its own. Their number and their end are in `end`.
+//! Sandboxes: each is a stack of its own. Their number and their end are in `end`, those of a
+//! class in `class`.
 
+mod class;
 mod end;
 
 use reqwest::Method;
