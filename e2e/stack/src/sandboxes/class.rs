@@ -79,7 +79,10 @@ impl Learner {
             sandbox: id,
             address: format!("{}/lessons", runtime.urls.control),
             lessons: lessons.collect(),
-            exercises: None,
+            exercises: runtime.practice().map(|it| Ticks {
+                done: it.solved(),
+                of: it.exercises.len(),
+            }),
         })
     }
 }
