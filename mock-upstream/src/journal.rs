@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 
+use crate::Misbehaviour;
 use crate::expiring_store::{ExpiringStore, HeapSize};
 use crate::http::{Request, Response};
 
@@ -93,6 +94,8 @@ pub struct IdTokenCheck {
     pub requirement: &'static str,
     /// Whether the token meets it.
     pub passed: bool,
+    /// The claim that it is about, with the value that a client expects.
+    pub expected: Option<(&'static str, Value)>,
 }
 
 /// The client that gets an ID token, and what came with the token or asked for it.
@@ -109,6 +112,8 @@ type Report<'a> = &'a dyn Fn(&str, &Recipient<'_>) -> Option<IdTokenReport>;
 pub(crate) struct Journal {
     entries: Recent<Entry>,
     calls: Recent<Arc<BackendCall>>,
+    /// Each with the `state` of its sign-in.
+    misbehaviours: Recent<(String, Misbehaviour)>,
     /// By a state, a code or a token: the secret itself, as in the stores of the endpoints.
     sign_ins: ExpiringStore<SignIn>,
 }
@@ -126,6 +131,7 @@ impl Journal {
         Self {
             entries: Recent::new(CAPACITY),
             calls: Recent::new(MAX_CALLS),
+            misbehaviours: Recent::new(MAX_CALLS),
             sign_ins: ExpiringStore::default(),
         }
     }
@@ -140,9 +146,22 @@ impl Journal {
         self.calls.list()
     }
 
+    /// The misbehaviours of the last sign-ins, each with its `state`, oldest first.
+    pub(crate) fn misbehaviours(&self) -> Vec<(String, Misbehaviour)> {
+        self.misbehaviours.list()
+    }
+
+    /// Records what goes wrong with the sign-in of this `state`.
+    pub(crate) fn note_misbehaviour(&self, state: Option<&str>, what: Option<Misbehaviour>) {
+        let state = state.filter(|it| it.len() <= MAX_PARAMETER_BYTES);
+        let noted = state.map(str::to_owned).zip(what);
+        noted.into_iter().for_each(|it| self.misbehaviours.push(it));
+    }
+
     pub(crate) fn clear(&self) {
         self.entries.clear();
         self.calls.clear();
+        self.misbehaviours.clear();
         self.sign_ins.clear();
     }
 

@@ -245,6 +245,13 @@ impl Upstream {
         self.context.journal.calls()
     }
 
+    /// The misbehaviours of the last sign-ins, each with the `state` of its request, the oldest
+    /// first.
+    #[must_use]
+    pub fn misbehaved(&self) -> Vec<(String, Misbehaviour)> {
+        self.context.journal.misbehaviours()
+    }
+
     /// The bytes that pending sign-ins, codes and tokens take; bounded, however many
     /// there are and however long their parameters.
     #[must_use]

@@ -62,6 +62,7 @@ pub(crate) fn rocket(
     rocket::custom(broker::http::config(address))
         .attach(Shield::new())
         .attach(guard::response_headers())
+        .attach(events::state_changes())
         .manage(runtime)
         .manage(guard)
         .manage(events::FreeStreams::default())

@@ -7,6 +7,7 @@
 pub(crate) mod meaning;
 
 use broker::audit::Step;
+use broker::upstream::Failure;
 use serde::{Deserialize, Serialize};
 
 use crate::event_log::LoggedEvent;
@@ -308,6 +309,13 @@ impl Fact {
     }
 }
 
+/// The error by which a login failed at its provider, if `event` is about that.
+pub(crate) fn error_of(event: &LoggedEvent) -> Option<&'static str> {
+    let failures = Failure::ALL.iter();
+    let mut same = failures.filter(|failure| Some(failure.rule().id()) == event.rule);
+    same.next().map(|failure| failure.error().as_str())
+}
+
 /// The label of an answer that `fault` has changed, and whether the answer arrives.
 pub(crate) fn faulted(label: &str, fault: Fault) -> (String, bool) {
     match fault {
@@ -320,9 +328,8 @@ pub(crate) fn faulted(label: &str, fault: Fault) -> (String, bool) {
         Fault::Answer => (format!("another answer, not {label}"), true),
         Fault::Delay => (format!("{label}, late"), true),
         Fault::Drip => (format!("{label}, byte by byte"), true),
-        Fault::Refuse | Fault::HoldRequest | Fault::HoldResponse => {
-            (format!("{label}, {}", fault.name()), true)
-        }
+        Fault::HoldRequest | Fault::HoldResponse => (format!("{label}, held"), true),
+        Fault::Refuse => (format!("{label}, refused"), true),
     }
 }
 

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `page` | the pages, and the list of logins |
 //! | `sequence_view`, `exchange_view` | the sequence of one login, and one of its exchanges |
+//! | `verdict` | how a login ended, in a line above its diagram |
 //! | `present` | the presenter's view: one step at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
 //! | `diagram` | the sequence diagram of a login |
@@ -23,6 +24,7 @@ mod rows;
 mod sequence;
 mod sequence_view;
 mod tools;
+mod verdict;
 
 use rocket::http::ContentType;
 use rocket::{Route, routes};
@@ -36,6 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let present_style = include_str!("../static/present.css");
     let present_script = include_str!("../static/present.js");
     let script = include_str!("../static/live.js");
+    let calls_script = include_str!("../static/calls.js");
     let pages = routes![
         page::newest,
         page::login,
@@ -49,6 +52,7 @@ pub(crate) fn routes() -> Vec<Route> {
         asset("/present.css", ContentType::CSS, present_style),
         asset("/present.js", ContentType::JavaScript, present_script),
         asset("/live.js", ContentType::JavaScript, script),
+        asset("/calls.js", ContentType::JavaScript, calls_script),
         asset("/icon.svg", ContentType::SVG, ICON),
         // Where a browser looks for an icon by itself, as beside a JSON answer.
         asset("/favicon.ico", ContentType::SVG, ICON),

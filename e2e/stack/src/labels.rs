@@ -134,6 +134,18 @@ pub(crate) fn state(state: LoginState) -> &'static str {
     }
 }
 
+/// A failed login in a few words, by its error.
+pub(crate) fn failure(error: &str, provider: Option<&str>) -> &'static str {
+    let is_github = provider == Some("github");
+    match (error, is_github) {
+        ("access_denied", _) => "cancelled",
+        ("invalid_provider_response", true) => "GitHub’s answer invalid",
+        ("invalid_provider_response", false) => "Google’s answer invalid",
+        (_, true) => "GitHub unavailable",
+        (_, false) => "Google unavailable",
+    }
+}
+
 /// The name of a flow.
 pub(crate) fn flow(flow: Option<LoginFlow>) -> &'static str {
     match flow {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mock_upstream::Labels;
 use rocket::{Build, Rocket};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::control;
 use crate::demo_panel::DemoPanel;
@@ -165,6 +165,7 @@ impl Launch<'_> {
             lesson_steps: Default::default(),
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
+            changes: watch::Sender::new(0),
             _fronts: upstream.fronts.into_iter().chain(front).collect(),
         })
     }

@@ -44,7 +44,7 @@
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
-//! | `facts`, `labels` | what each event of a login means, and the words for it |
+//! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
 //! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
@@ -96,6 +96,8 @@ pub mod login_status;
 mod runtime;
 
 mod facts;
+
+mod compared;
 mod labels;
 
 mod sources;

@@ -9,23 +9,24 @@ use hyper::Method;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BrokerOperation(&'static str);
 
-/// The names of the operations. A path that ends in a parameter matches one further segment.
-const NAMES: [&str; 9] = [
-    "POST /v1/login/session",
-    "GET /login/{handle}",
-    "POST /v1/login/result",
-    "GET /authorize",
-    "GET /callback/{provider}",
-    "POST /v1/token",
-    "GET /v1/profile",
-    "POST /v1/revoke",
-    "GET /api/providers",
+/// The names of the operations, each with what it does. A path that ends in a parameter matches
+/// one further segment.
+const OPERATIONS: [(&str, &str); 9] = [
+    ("POST /v1/login/session", "Start a login"),
+    ("GET /login/{handle}", "Open the login’s address"),
+    ("POST /v1/login/result", "Read the result"),
+    ("GET /authorize", "Start a legacy login"),
+    ("GET /callback/{provider}", "Come back from the provider"),
+    ("POST /v1/token", "Redeem the code"),
+    ("GET /v1/profile", "Read the profile"),
+    ("POST /v1/revoke", "End the token"),
+    ("GET /api/providers", "List the providers"),
 ];
 
 impl BrokerOperation {
     /// Every operation, in the order of a login.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.into_iter().map(Self)
+        OPERATIONS.into_iter().map(|(name, _)| Self(name))
     }
 
     /// The operation of a request.
@@ -49,6 +50,12 @@ impl BrokerOperation {
     /// Whether its calls belong to a project.
     pub(crate) fn has_project(self) -> bool {
         self.0 != "GET /api/providers"
+    }
+
+    /// What the operation does, in a few words.
+    pub(crate) fn title(self) -> &'static str {
+        let own = OPERATIONS.iter().find(|(name, _)| *name == self.0);
+        own.map_or(self.0, |(_, title)| title)
     }
 
     /// The name: `POST /v1/login/result`.

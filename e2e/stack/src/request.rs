@@ -7,16 +7,18 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use askama::Template;
 use rocket::data::{self, Data, FromData, ToByteUnit as _};
-use rocket::http::Status;
 use rocket::http::ext::IntoOwned as _;
 use rocket::http::uri::Origin;
+use rocket::http::{MediaType, Status};
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Redirect, Responder};
 use rocket::serde::DeserializeOwned;
 use rocket::serde::json::{Json, json};
 use rocket::{Request, State, catch};
 
+use crate::page::{PageHeader, PageResponse, html};
 use crate::runtime::StackRuntime;
 
 /// The stack of a control address, as its handlers take it.
@@ -236,10 +238,36 @@ pub(crate) fn parse_field<T: FromStr<Err: Display>>(
         .map_err(|error| ControlError::bad_request(format!("{name}: {error}")))
 }
 
-/// The answer to a call that no handler answered: the cached error of a guard, or one
-/// that explains the status.
+/// The answer to a call that no handler answered: a page for a browser that looks for one, and
+/// otherwise an error.
 #[catch(default)]
-pub(crate) fn catch(status: Status, request: &Request<'_>) -> ControlError {
+pub(crate) fn catch(status: Status, request: &Request<'_>) -> Result<PageResponse, ControlError> {
+    let error = explained(status, request);
+    let page = missing_page(request).filter(|_| error.status == Status::NotFound);
+    page.ok_or(error)
+}
+
+/// The page of a path that has none; `None` for a program, or outside of a stack.
+fn missing_page(request: &Request<'_>) -> Option<PageResponse> {
+    let path = request.uri().path().as_str();
+    let mut media = request.accept()?.media_types();
+    if path.starts_with("/api/") || !media.any(MediaType::is_html) {
+        return None;
+    }
+    let runtime = request.rocket().state::<Arc<StackRuntime>>()?;
+    let header = PageHeader::new(runtime);
+    Some((Status::NotFound, html(&MissingPage { header, path })))
+}
+
+#[derive(Template)]
+#[template(path = "missing.html")]
+struct MissingPage<'a> {
+    header: PageHeader,
+    path: &'a str,
+}
+
+/// The cached error of a guard, or one that explains the status.
+fn explained(status: Status, request: &Request<'_>) -> ControlError {
     let cached: &Option<ControlError> = request.local_cache(|| None);
     if let Some(error) = cached {
         return error.clone();

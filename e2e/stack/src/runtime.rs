@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError, RwLock};
 
 use broker::store::Store;
 use mock_upstream::MockUpstream;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::event_log::EventLog;
 use crate::faults::Faults;
@@ -54,6 +54,8 @@ pub(crate) struct StackRuntime {
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
     pub(crate) own_sandbox: Option<OwnSandbox>,
+    /// The number of control calls that may have changed something, of which no event tells.
+    pub(crate) changes: watch::Sender<u64>,
     /// Those of the proxy and of the imitated providers, if there is TLS.
     pub(crate) _fronts: Vec<TlsFront>,
 }

@@ -126,6 +126,8 @@ enum Shape {
 #[derive(Debug)]
 struct PlacedArrow {
     arrow: DiagramArrow,
+    /// Counted from 1.
+    number: usize,
     y: i32,
     /// The end: at a lifeline, or before it.
     to: i32,
@@ -173,7 +175,7 @@ impl SequenceDiagram {
         let label_height = number(label.len()) * LINE_HEIGHT;
         let detail_height = (number(detail.len()) * LINE_HEIGHT - 4).max(0);
 
-        let y = self.bottom + 12 + label_height;
+        let y = self.bottom + 10 + label_height;
         let distance = arrow.to - arrow.from;
         let to = if arrow.is_lost {
             arrow.from + distance * 3 / 4
@@ -183,7 +185,10 @@ impl SequenceDiagram {
         // The head points in the direction of the arrow.
         let back = if distance > 0 { -11 } else { 11 };
         let middle = i32::midpoint(arrow.from, to);
+        let arrows = self.shapes.iter();
+        let before = arrows.filter(|shape| matches!(shape, Shape::Arrow(_)));
         let placed = PlacedArrow {
+            number: before.count() + 1,
             y,
             to,
             head: format!("{to},{y} {0},{1} {0},{2}", to + back, y - 6, y + 6),
@@ -192,7 +197,7 @@ impl SequenceDiagram {
             arrow,
         };
         self.shapes.push(Shape::Arrow(placed));
-        self.bottom += 28 + label_height + detail_height;
+        self.bottom += 24 + label_height + detail_height;
     }
 
     /// Lines around `middle`, or beside it where the diagram ends; the first one is at `y`.
@@ -210,7 +215,7 @@ impl SequenceDiagram {
         self.shapes.push(Shape::Pill {
             y: self.bottom + 7,
             x,
-            width: width_of(&text) + 16,
+            width: width_of(&text) + 32,
             text,
         });
         self.bottom += 40;

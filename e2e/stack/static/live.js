@@ -5,7 +5,10 @@
 // without it.
 
 /** The ids of the parts that change. Each page has some of them, and not all at all times. */
-const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange", "lesson"];
+const LIVE = [
+  "sandboxes", "clock", "advanced", "next-short", "queued", "network-short", "armed",
+  "logins", "sequence", "exchange", "lesson", "exercises", "exercise",
+];
 const news = document.getElementById("news");
 const isInspector = Boolean(document.querySelector("main.inspector"));
 
@@ -13,35 +16,42 @@ const isInspector = Boolean(document.querySelector("main.inspector"));
 const rendered = new Map(LIVE.map((id) => [id, document.getElementById(id)?.outerHTML]));
 
 let requests = 0;
+let isGone = false;
 
 function announce(text) {
   if (news) news.textContent = text;
 }
 
-/** Loads the page at `url`, or the page after a form's `request`; null after an error. */
-async function load(url, request) {
+/** Loads the page at `url`, or the page after a form's `request`; null after an error, of which a
+ * form may `tell` itself. */
+async function load(url, request, tell = (text) => announce(`This was refused: ${text}`)) {
   try {
     const response = await fetch(url, request);
+    if (isGone) announce("Back again.");
+    isGone = false;
     if (response.headers.get("Content-Type")?.startsWith("text/html")) {
       return { url: request ? response.url : new URL(url, location).href, body: await response.text() };
     }
-    announce(`This was refused: ${(await response.json()).message}`);
+    tell((await response.json()).message);
   } catch {
+    isGone = true;
     announce("The stack does not answer. Is it running?");
   }
   return null;
 }
 
 /** Shows the page at `url`, which may be the current one. */
-async function show(url, request) {
+async function show(url, request, tell) {
   const number = ++requests;
-  const loaded = await load(url, request);
+  const loaded = await load(url, request, tell);
   // A later request replaces this one.
   if (!loaded || number !== requests) return false;
   if (loaded.url !== location.href) history.pushState(null, "", loaded.url);
   const page = new DOMParser().parseFromString(loaded.body, "text/html");
   document.title = page.title;
   LIVE.forEach((id) => replace(id, page.getElementById(id)));
+  showLogins();
+  showSteps();
   return true;
 }
 
@@ -70,6 +80,8 @@ const COMPARE = {
     const [before, after] = [old, fresh].map((part) => part.querySelector("#login-id")?.textContent);
     const isSame = before === after;
     if (isSame) markNew(old, fresh);
+    const text = fresh.querySelector("#text");
+    if (text) text.open = Boolean(old.querySelector("#text[open]"));
     return () => scrollToEnd(isSame);
   },
   lesson(old, fresh) {
@@ -86,6 +98,38 @@ const COMPARE = {
     }
   },
 };
+
+/** Hides the logins that were not searched for, and scrolls the list to the one that is open. */
+function showLogins() {
+  const list = document.querySelector(".logins");
+  const words = document.getElementById("search")?.value.toLowerCase() ?? "";
+  for (const row of list?.querySelectorAll("li") ?? []) {
+    row.classList.toggle("is-unfound", !row.textContent.toLowerCase().includes(words));
+  }
+  const open = list?.querySelector("[aria-current]");
+  if (!open) return;
+  const [outer, inner] = [list.getBoundingClientRect(), open.getBoundingClientRect()];
+  const isIn = inner.top >= outer.top && inner.bottom <= outer.bottom;
+  if (!isIn) list.scrollTop += inner.top - outer.top - outer.height / 3;
+}
+
+/** Opens the steps where there is no room for the diagram. */
+function showSteps() {
+  const steps = document.getElementById("text");
+  if (steps && document.querySelector(".canvas").getClientRects().length === 0) steps.open = true;
+}
+
+showLogins();
+showSteps();
+document.getElementById("search")?.addEventListener("input", showLogins);
+
+// A popover of the bar closes when the reader goes on elsewhere, or by Escape.
+
+document.addEventListener("click", (event) => {
+  for (const tool of document.querySelectorAll(".tool[open]")) {
+    if (!tool.contains(event.target)) tool.open = false;
+  }
+});
 
 /** Marks the arrows that the old sequence does not have. */
 function markNew(old, fresh) {
@@ -127,7 +171,13 @@ document.addEventListener("click", async (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") document.getElementById("close")?.click();
+  const tool = document.querySelector(".tool[open]");
+  if (event.key === "Escape" && tool) {
+    tool.open = false;
+    tool.querySelector("summary").focus();
+  } else if (event.key === "Escape") {
+    document.getElementById("close")?.click();
+  }
 });
 
 addEventListener("popstate", () => show(location.href));
@@ -135,7 +185,7 @@ addEventListener("popstate", () => show(location.href));
 // What only a script can do is hidden until one runs.
 
 function unhide(part) {
-  for (const button of part?.querySelectorAll("[data-copy]") ?? []) button.hidden = false;
+  for (const it of part?.querySelectorAll("[data-copy], [data-script]") ?? []) it.hidden = false;
 }
 
 unhide(document);
@@ -155,15 +205,26 @@ document.addEventListener("click", async (event) => {
 
 let isSending = false;
 
+/** Tells a refusal beside the field that it is about. */
+function tellAt(field) {
+  return (text) => {
+    field.setAttribute("aria-invalid", "true");
+    document.getElementById(field.getAttribute("aria-describedby")).textContent = text;
+  };
+}
+
 document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const fields = new FormData(form, event.submitter);
   const request = { method: "POST", body: new URLSearchParams(fields) };
+  const field = form.querySelector("[aria-describedby]");
+  field?.removeAttribute("aria-invalid");
   isSending = true;
-  const isShown = await show(form.action, request);
+  const isShown = await show(form.action, request, field && tellAt(field));
   isSending = false;
   if (!isShown) return;
+  if (field) field.value = document.getElementById(field.getAttribute("aria-describedby")).textContent = "";
   if (form.dataset.message) announce(form.dataset.message);
   form.closest(".really")?.removeAttribute("open");
 });
@@ -185,6 +246,9 @@ let stream = null;
 function openStream() {
   if (stream) return;
   stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
+  // What changed before it was open, and while it was broken, no event tells.
+  for (const change of ["open", "error", "state"]) stream.addEventListener(change, showSoon);
+  stream.addEventListener("error", reopenLater);
   stream.addEventListener("message", (message) => {
     const event = JSON.parse(message.data);
     // After a lost connection the stream starts again from its first address.
@@ -198,6 +262,13 @@ function openStream() {
 function closeStream() {
   stream?.close();
   stream = null;
+}
+
+/** A browser tries again by itself, but not after an answer that is no stream. */
+function reopenLater() {
+  if (stream?.readyState !== EventSource.CLOSED) return;
+  closeStream();
+  setTimeout(() => document.hidden || openStream(), 2000);
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -215,7 +286,8 @@ addEventListener("pageshow", (event) => {
 function describe(event) {
   const end = event.fault ? `fault ${event.fault}` : event.resend ? "sent again" : event.status ?? "no answer";
   const rule = event.rule ? `, ${event.rule}: ${event.happened}` : "";
-  return `${event.from} to ${event.to}, ${event.operation}: ${end}${rule}.`;
+  const from = event.from === "consumer" ? "your app" : event.from;
+  return `${from} to ${event.to}, ${event.operation}: ${end}${rule}.`;
 }
 
 // The clock flows between two loads, and the time that is left passes.
@@ -236,12 +308,12 @@ setInterval(() => {
   }
   for (const left of document.querySelectorAll("[data-expires]")) {
     left.dataset.left ??= left.textContent.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
-    const seconds = Math.max(0, Math.floor(left.dataset.left - ageMs(left) / 1000));
+    const rest = left.dataset.left - ageMs(left) / 1000;
+    const seconds = Math.max(0, Math.floor(rest));
+    if (rest < -1 && !left.dataset.over) {
+      left.dataset.over = "true";
+      showSoon();
+    }
     left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   }
 }, 250);
-
-// Another client may advance or reset the clock, of which no event tells.
-setInterval(() => {
-  if (isInspector && document.visibilityState === "visible") showSoon();
-}, 5000);

@@ -10,3 +10,6 @@ Scalar.createApiReference('#contract', {
   telemetry: false,
   withDefaultFonts: false,
 });
+
+// The plain page is there until the renderer is loaded.
+for (const id of ['plain', 'plain-style']) document.getElementById(id).remove();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackClock, StackSettings};
+use testkit::backend::Backend;
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key};
@@ -32,21 +33,16 @@ macro_rules! with_inspector {
     };
 }
 
-const OPENS: &str = "Consumer to Broker: POST /v1/login/session";
-const READS: &str = "Consumer to Broker: POST /v1/login/result";
+const OPENS: &str = "Your app to Broker: POST /v1/login/session";
+const READS: &str = "Your app to Broker: POST /v1/login/result";
 
 /// The most presses of Tab before the search for an element fails.
 const MOST_TABS: usize = 60;
-
-/// The page also polls every few seconds, which would hide that no event reaches it.
-const NO_LOOKING_NOW_AND_THEN: &str = "const often = window.setInterval; \
-     window.setInterval = (look, ms) => ms < 1000 ? often(look, ms) : 0;";
 
 /// In the inspector.
 impl User<'_> {
     pub(crate) async fn opens_the_inspector(&self) -> WebDriverResult<()> {
         self.prefers("light").await?;
-        self.runs_on_every_page(NO_LOOKING_NOW_AND_THEN).await?;
         self.opens_control("/").await?;
         self.runs("window.isTheSamePage = true;").await.map(drop)
     }
@@ -117,9 +113,7 @@ async fn a_login_is_drawn_while_it_happens() {
         inspector.sees_arrow(OPENS, "plain").await?;
         let choice = "Browser to Google: the user signs in";
         inspector.sees_arrow(choice, "inferred").await?;
-        inspector
-            .sees(".login .state", "waiting for the user")
-            .await?;
+        inspector.sees(".login .state", "waiting, ").await?;
         let reads = format!(".step[aria-label='{READS}']");
         assert_eq!(inspector.counts_shown(&reads).await?, 0);
         let end = ".diagram > :last-child";
@@ -127,12 +121,14 @@ async fn a_login_is_drawn_while_it_happens() {
 
         user.chooses("ada").await?;
         inspector.sees_arrow(READS, "plain").await?;
-        inspector.sees(".login .state", "result read").await?;
+        inspector.sees(".login .name", "Ada Lovelace").await?;
+        inspector.sees("#verdict .succeeded", "✓ Signed in").await?;
         inspector
             .sees("#news", "POST /v1/login/result: 200")
             .await?;
         inspector.sees_whole(end, "innerHeight").await?;
 
+        inspector.clicks("#clock-tool").await?;
         inspector.clicks("#ask-reset").await?;
         inspector.clicks("#reset").await?;
         inspector.sees_heading("No login yet").await?;
@@ -155,6 +151,9 @@ async fn a_click_on_an_arrow_shows_the_masked_exchange_beside_it() {
         inspector
             .sees_whole(".step[aria-current]", uncovered)
             .await?;
+        let fill = "return getComputedStyle(document.querySelector('#copy-curl')).backgroundColor";
+        let transparent = "rgba(0, 0, 0, 0)";
+        assert_eq!(inspector.runs(fill).await?, transparent, "a second button");
         inspector.takes_picture("inspector-exchange").await?;
         inspector.clicks("#close").await?;
         inspector.sees_no("#exchange").await?;
@@ -166,12 +165,16 @@ async fn a_click_on_an_arrow_shows_the_masked_exchange_beside_it() {
 async fn the_keyboard_is_enough() {
     with_inspector!(async |stack, inspector, user| {
         user.signs_in(Flow::Legacy, "google").await?;
-        let last = "Consumer to Broker: GET /v1/profile";
+        let last = "Your app to Broker: GET /v1/profile";
         inspector.sees_arrow(last, "plain").await?;
+        inspector.tabs_to("#clock-tool").await?;
+        inspector.presses(Key::Enter).await?;
         inspector.tabs_to("button[value='60']").await?;
         inspector.presses(Key::Enter).await?;
         inspector.sees("#advanced", "1 minute ahead").await?;
         assert_eq!(stack.clock().advanced_ms(), 60_000);
+        inspector.presses(Key::Escape).await?;
+        inspector.finds("#clock-tool:focus").await?;
         let arrow = "a.step[aria-label='Browser to Broker: GET /authorize']";
         inspector.tabs_to(arrow).await?;
         inspector.presses(Key::Enter).await?;
@@ -181,6 +184,64 @@ async fn the_keyboard_is_enough() {
         inspector.presses(Key::Escape).await?;
         inspector.sees_no("#exchange").await?;
         inspector.finds(&format!("{arrow}:focus")).await?;
+        inspector.has_not_reloaded().await?;
+    });
+}
+
+/// The number of arrows of the diagram that are whole in the window, and the size of the smallest
+/// letters, in pixels.
+const MEASURES: &str = "const seen = it => { const at = it.getBoundingClientRect(); \
+     return at.top >= 0 && at.bottom <= innerHeight; }; \
+     const all = [...document.querySelectorAll('.diagram .step')]; \
+     const texts = [...document.querySelectorAll('.diagram text')]; \
+     const scale = document.querySelector('.diagram').getBoundingClientRect().width / 960; \
+     const sizes = texts.map(it => parseFloat(getComputedStyle(it).fontSize) * scale); \
+     return [all.filter(seen).length, Math.min(...sizes)];";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_call_leaves_room_for_ten_legible_arrows_and_the_list_shows_its_login() {
+    with_inspector!(async |stack, inspector, user| {
+        inspector.has_a_window_of(1280, 800).await?;
+        user.signs_in(Flow::Clean, "google").await?;
+        let login = stack.event_log().logins(1).remove(0);
+        let demo = stack.projects().list().remove(0);
+        let (id, secret) = (demo.client_id.as_str(), demo.client_secret.expose());
+        let callback = demo.redirect_uris[0].as_str();
+        let backend = Backend::new(&stack.urls().broker, id, secret, callback);
+        for _ in 0..50 {
+            backend.start_login("google").await;
+        }
+        inspector.opens_control(&format!("/logins/{login}")).await?;
+        inspector
+            .sees_whole(".login[aria-current]", "innerHeight")
+            .await?;
+        inspector.clicks_arrow(OPENS).await?;
+        inspector.finds("#exchange").await?;
+        inspector
+            .sees_whole(".login[aria-current]", "innerHeight")
+            .await?;
+        let measured = inspector.runs(MEASURES).await?;
+        let [arrows, letters] = [0, 1].map(|index| measured[index].as_f64().unwrap());
+        assert!(arrows >= 10.0 && letters >= 13.0, "{measured}");
+    });
+}
+
+/// Resets the stack past the page's own script, and returns after how many milliseconds the page
+/// shows it.
+const RESETS: &str = "return new Promise(done => { const begun = performance.now(); \
+     const look = () => document.querySelector('h1').textContent === 'No login yet' \
+         && done(performance.now() - begun); \
+     new MutationObserver(look).observe(document.body, { childList: true, subtree: true }); \
+     fetch('/api/reset', { method: 'POST' }); });";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_by_another_program_is_seen_at_once() {
+    with_inspector!(async |_stack, inspector, user| {
+        user.signs_in(Flow::Clean, "google").await?;
+        inspector.sees_heading("Clean callback with Google").await?;
+        // On a quiet machine it takes a fifth of that.
+        let shown_ms = inspector.runs(RESETS).await?.as_f64().unwrap();
+        assert!(shown_ms < 1000.0, "{shown_ms}");
         inspector.has_not_reloaded().await?;
     });
 }
@@ -212,17 +273,19 @@ async fn without_scripts_everything_but_the_news_works() {
         inspector.opens_control("/").await?;
         inspector.clicks_arrow(OPENS).await?;
         inspector.sees("#exchange", "[masked").await?;
+        inspector.clicks("#clock-tool").await?;
         inspector.clicks("button[value='600']").await?;
-        inspector.sees("#advanced", "10 minutes ahead").await?;
+        inspector.sees("#clock", "+10 minutes").await?;
         // It redirected to the page that it was on.
         inspector.sees("#exchange", "[masked").await?;
         assert_eq!(stack.clock().advanced_ms(), 600_000);
         let order = FaultInjection::next("POST /v1/token".parse().unwrap(), Fault::Html502);
         stack.faults().arm(order);
         inspector.opens_control("/").await?;
-        inspector.sees("#armed", "html_502").await?;
+        inspector.sees("#network-short", "html_502").await?;
+        inspector.clicks("#network-tool").await?;
         inspector.clicks("#clear").await?;
-        inspector.sees("#armed", "No fault is armed.").await?;
+        inspector.sees("#network-short", "normal").await?;
     });
 }
 
@@ -389,8 +452,8 @@ async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverRe
     has_window(inspector, (1160, 1240), 0.8).await?;
     user.goes_to(Flow::Clean, "google").await?;
     user.chooses("ada").await?;
-    let stored = "The broker had already stored: The outcome was read";
-    inspector.sees("#sequence .text", stored).await?;
+    let lost = "The broker answers and its commit stands";
+    inspector.sees("#verdict .faulted", lost).await?;
     inspector.sees_no("#exchange").await?;
     let height = inspector.runs(LAST_ARROWS).await?.as_u64().unwrap();
     has_window(inspector, (820, height), 1.75).await?;

@@ -179,15 +179,16 @@ impl Google {
         let mut parts = token.split('.').map(decoded);
         let header = parts.next().flatten();
         let claims = parts.next().flatten();
+        let known_header = header.as_ref().is_some_and(has_known_header);
         let mut checks = vec![
-            IdTokenCheck {
-                requirement: "alg is RS256, and the header demands no extension",
-                passed: header.as_ref().is_some_and(has_known_header),
-            },
-            IdTokenCheck {
-                requirement: "the signature is by a published key",
-                passed: self.own.keys.verified(token).is_some(),
-            },
+            IdTokenCheck::new(
+                "alg is RS256, and the header demands no extension",
+                known_header,
+            ),
+            IdTokenCheck::new(
+                "the signature is by a published key",
+                self.own.keys.verified(token).is_some(),
+            ),
         ];
         checks.extend(self.checks_of(claims.as_ref(), recipient));
         let shown = |part: Option<Claims>| part.map_or(Value::Null, |it| Value::Object(it.members));
@@ -199,44 +200,58 @@ impl Google {
     }
 
     fn checks_of(&self, claims: Option<&Claims>, recipient: &Recipient<'_>) -> Vec<IdTokenCheck> {
-        let check = |requirement, passes: &dyn Fn(&Claims) -> bool| IdTokenCheck {
-            requirement,
-            passed: claims.is_some_and(passes),
+        let check = |requirement, passes: &dyn Fn(&Claims) -> bool| {
+            IdTokenCheck::new(requirement, claims.is_some_and(passes))
+        };
+        let is = |requirement, claim: &'static str, expected: Option<&str>| {
+            check(requirement, &|it| it.text(claim) == expected).of(claim, expected.into())
         };
         let now = self.context.now_ms() / 1000;
+        let (oldest, newest) = (now - SKEW_SECONDS, now + SKEW_SECONDS);
+        let client_id = recipient.client_id;
+        let own_hash = recipient.access_token.map(at_hash);
         vec![
             check("each claim is there once", &|it| !it.has_duplicates),
-            check("nonce is that of this login", &|it| {
-                it.text("nonce") == recipient.nonce
-            }),
-            check("iss is the provider", &|it| {
-                it.text("iss") == Some(&self.context.url)
-            }),
-            check("aud is the client", &|it| {
-                it.text("aud") == Some(recipient.client_id)
-            }),
+            is("nonce is that of this login", "nonce", recipient.nonce),
+            is("iss is the provider", "iss", Some(&self.context.url)),
+            is("aud is the client", "aud", Some(client_id)),
             check("azp, if it is there, is the client", &|it| {
-                !it.members.contains_key("azp") || it.text("azp") == Some(recipient.client_id)
-            }),
+                !it.members.contains_key("azp") || it.text("azp") == Some(client_id)
+            })
+            .of("azp", client_id.into()),
             check("exp is not over", &|it| {
-                it.seconds("exp")
-                    .is_some_and(|exp| exp > now - SKEW_SECONDS)
-            }),
+                it.seconds("exp").is_some_and(|exp| exp > oldest)
+            })
+            .of("exp", format!("later than {oldest}").into()),
             check("iat is not in the future", &|it| {
-                it.seconds("iat")
-                    .is_some_and(|iat| iat <= now + SKEW_SECONDS)
-            }),
+                it.seconds("iat").is_some_and(|iat| iat <= newest)
+            })
+            .of("iat", format!("not later than {newest}").into()),
             check("at_hash is that of the access token", &|it| {
-                let Some(access_token) = recipient.access_token else {
-                    return true;
-                };
-                it.text("at_hash") == Some(&at_hash(access_token))
-            }),
+                own_hash.is_none() || it.text("at_hash") == own_hash.as_deref()
+            })
+            .of("at_hash", own_hash.clone().into()),
             check("sub is an identifier of 1 to 255 ASCII characters", &|it| {
                 let sub = it.text("sub");
                 sub.is_some_and(|sub| (1..=255).contains(&sub.len()) && sub.is_ascii())
             }),
         ]
+    }
+}
+
+impl IdTokenCheck {
+    fn new(requirement: &'static str, passed: bool) -> Self {
+        Self {
+            requirement,
+            passed,
+            expected: None,
+        }
+    }
+
+    /// The same check, of a claim whose right value is known.
+    fn of(self, claim: &'static str, value: Value) -> Self {
+        let expected = Some((claim, value));
+        Self { expected, ..self }
     }
 }
 

@@ -168,16 +168,20 @@ impl Queued {
     }
 }
 
-/// The user of a sign-in, and the effect of its misbehaviour.
+/// The user of a sign-in, and its misbehaviour with the effect.
 pub(crate) struct SignInScript {
     pub(crate) user: User,
+    pub(crate) misbehaviour: Option<Misbehaviour>,
     pub(crate) effect: Option<Effect>,
 }
 
 impl SignInScript {
     pub(crate) fn of(user: User) -> Self {
-        let effect = None;
-        Self { user, effect }
+        Self {
+            user,
+            misbehaviour: None,
+            effect: None,
+        }
     }
 
     /// The sign-in of the default user.
@@ -189,6 +193,7 @@ impl SignInScript {
     /// The sign-in of the default user with this misbehaviour.
     pub(crate) fn misbehaving(misbehaviour: Misbehaviour, provider: Provider) -> Self {
         let mut script = Self::default_at(provider);
+        script.misbehaviour = Some(misbehaviour);
         script.effect = misbehaviour.effect(provider);
         if let Some(Effect::User(change)) = script.effect {
             change(&mut script.user);

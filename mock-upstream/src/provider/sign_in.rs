@@ -53,7 +53,13 @@ impl<D: RequestDetails> SignIns<D> {
             (next, controls.mode)
         };
         match (next, mode) {
-            (Some(queued), _) => Some(SignInScript::from_next(queued.next, context.provider)),
+            (Some(queued), _) => {
+                let script = SignInScript::from_next(queued.next, context.provider);
+                context
+                    .journal
+                    .note_misbehaviour(request.state.as_deref(), script.misbehaviour);
+                Some(script)
+            }
             (None, Mode::Automatic) => Some(SignInScript::default_at(context.provider)),
             (None, Mode::Interactive) if matches!(request.page, ChoicePage::Always) => None,
             (None, Mode::Interactive) => {
@@ -108,6 +114,9 @@ impl<D: RequestDetails> SignIns<D> {
         };
         let set_cookie = self.remember(http, &choice);
         let script = choice.into_script(context.provider);
+        context
+            .journal
+            .note_misbehaviour(request.state.as_deref(), script.misbehaviour);
         Response::redirect(303, callback(Grant { request, script }))
             .with_optional_header("set-cookie", set_cookie)
     }

@@ -40,6 +40,16 @@ pub(super) struct ControlCalls(pub(super) Vec<Call>);
 /// The calls that only a stack has: a sandbox has no sandboxes.
 pub(crate) struct SandboxCalls(pub(crate) Vec<Call>);
 
+/// The groups of calls, each with the first segments of their paths; the last has all others.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Clock", &["clock"]),
+    ("Next sign-in", &["upstreams"]),
+    ("Faults", &["faults", "held"]),
+    ("Look", &["events", "exchanges", "logins"]),
+    ("Sandboxes", &["sandboxes"]),
+    ("Stack and projects", &[]),
+];
+
 impl Call {
     /// The path, with its parameters in braces.
     fn path(&self) -> String {
@@ -55,10 +65,31 @@ impl Call {
         }
     }
 
+    /// The id on the page: `POST-api-clock-advance`.
+    fn id(&self) -> String {
+        let id = format!("{} {}", self.route.method, self.route.uri.path());
+        id.replace(['<', '>'], "")
+            .replace([' ', '/'], "-")
+            .replace("--", "-")
+    }
+
+    /// Whether it belongs to the group of this name.
+    fn is_in(&self, name: &str) -> bool {
+        let mut segments = self.route.uri.path().split('/');
+        let first = segments.nth(2).unwrap_or_default();
+        let own = GROUPS.iter().find(|(_, paths)| paths.contains(&first));
+        own.unwrap_or(&GROUPS[GROUPS.len() - 1]).0 == name
+    }
+
+    /// The path with the ids filled in that each stack has.
+    fn filled_path(&self) -> String {
+        let path = self.path().replace("{provider}", "google");
+        path.replace("{client_id}", "demo")
+    }
+
     /// A command that makes the call at `control`, once the ids in it are filled in.
     fn curl(&self, control: &str) -> String {
-        let path = self.path().replace("{provider}", "google");
-        let path = path.replace("{client_id}", "demo");
+        let path = self.filled_path();
         let url = match path.contains(['?', '{']) {
             true => format!("'{control}{path}'"),
             false => format!("{control}{path}"),

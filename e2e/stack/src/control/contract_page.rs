@@ -69,6 +69,7 @@ fn renderer() -> Result<(ContentType, Vec<u8>), Status> {
 fn document(runtime: &Runtime) -> RawJson<String> {
     let mut document = parsed_document();
     append_choices(&mut document);
+    ignore_heads(&mut document);
     fill_in(
         &mut document,
         &runtime.urls.broker,
@@ -99,6 +100,16 @@ fn append_choices(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(append_choices),
         _ => {}
+    }
+}
+
+/// Leaves the operations out that only check a link: each is beside the one that follows it.
+fn ignore_heads(document: &mut Value) {
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (_, path) in paths {
+        if let Some(head) = path.get_mut("head") {
+            head["x-scalar-ignore"] = true.into();
+        }
     }
 }
 

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rocket::fairing::AdHoc;
 use rocket::form::Form;
+use rocket::http::Method;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::stream::{Event, EventStream};
 use rocket::serde::json::Json;
 use rocket::{FromForm, Request, Route, Shutdown, State, get, post, routes};
 use tokio::sync::Semaphore;
-use tokio::sync::broadcast::Receiver;
+use tokio::sync::{broadcast, watch};
 
 use super::call_list::{Call, calls};
 use crate::event_log::{Exchange, LoggedEvent};
 use crate::login_status::{self, LoginStatus};
 use crate::request::{ControlError, RedirectBack, ReturnPath, Runtime};
+use crate::runtime::StackRuntime;
 
 /// The number of logins in the list.
 const MAX_LOGINS: usize = 100;
@@ -58,8 +61,23 @@ fn list(
     Ok(Json(runtime.event_log().events(after, login)))
 }
 
+/// A fairing that counts the calls that may have changed something, for the readers of the
+/// stream.
+pub(super) fn state_changes() -> AdHoc {
+    AdHoc::on_response("state changes", |request, response| {
+        let status = response.status().code;
+        let reads = matches!(request.method(), Method::Get | Method::Head);
+        if !reads && (200..400).contains(&status) {
+            let runtime = request.rocket().state::<Arc<StackRuntime>>();
+            runtime.inspect(|it| it.changes.send_modify(|count| *count += 1));
+        }
+        Box::pin(async {})
+    })
+}
+
 /// Server-sent events, from the one after the `Last-Event-ID` of a reconnecting browser, or
-/// after `after`; without either, new events only.
+/// after `after`; without either, new events only. Between them an event `state` for each control
+/// call that may have changed something else, with the number of such calls.
 #[get("/api/events/stream?<after>&<login>")]
 fn stream(
     after: Option<&str>,
@@ -75,7 +93,8 @@ fn stream(
         ))
     })?;
     // Subscribed before the list is read: an event in between is in both, and sent once.
-    let mut new = runtime.event_log().subscribe();
+    let events = runtime.event_log().subscribe();
+    let mut new = (events, runtime.changes.subscribe());
     let mut past = Vec::new();
     let mut last_seq = 0;
     // A browser reconnects to the URL that it had, so the header is the later word.
@@ -92,30 +111,45 @@ fn stream(
                 yield server_sent(&event);
             }
         }
-        while let Some(event) = next_after(last_seq, &mut new, &mut shutdown).await {
-            last_seq = event.seq;
-            if is_about(&event, login.as_deref()) {
-                yield server_sent(&event);
+        while let Some(next) = next_after(last_seq, &mut new, &mut shutdown).await {
+            match next {
+                Next::State(count) => yield Event::data(count.to_string()).event("state"),
+                Next::Event(event) => {
+                    last_seq = event.seq;
+                    if is_about(&event, login.as_deref()) {
+                        yield server_sent(&event);
+                    }
+                }
             }
         }
     };
     Ok(stream.heartbeat(HEARTBEAT))
 }
 
-/// The next event after `last_seq`. `None` at shutdown, and after a subscriber has missed
-/// events: the stream ends, and the browser reconnects with its `Last-Event-ID`.
+/// What a stream tells next: an event, or the number of calls that may have changed something.
+enum Next {
+    Event(Arc<LoggedEvent>),
+    State(u64),
+}
+
+/// The next event after `last_seq`, or the next call. `None` at shutdown, and after a subscriber
+/// has missed events: the stream ends, and the browser reconnects with its `Last-Event-ID`.
 async fn next_after(
     last_seq: u64,
-    new: &mut Receiver<Arc<LoggedEvent>>,
+    (events, changes): &mut (broadcast::Receiver<Arc<LoggedEvent>>, watch::Receiver<u64>),
     shutdown: &mut Shutdown,
-) -> Option<Arc<LoggedEvent>> {
+) -> Option<Next> {
     loop {
-        let event = tokio::select! {
+        tokio::select! {
             _ = &mut *shutdown => return None,
-            event = new.recv() => event.ok()?,
-        };
-        if event.seq > last_seq {
-            return Some(event);
+            event = events.recv() => match event.ok()? {
+                event if event.seq > last_seq => return Some(Next::Event(event)),
+                _ => {}
+            },
+            changed = changes.changed() => {
+                changed.ok()?;
+                return Some(Next::State(*changes.borrow_and_update()));
+            }
         }
     }
 }

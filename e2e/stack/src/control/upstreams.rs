@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::call_list::{Call, calls};
 use super::stack::find_project;
+use crate::compared::nearest;
 use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime, parse_field};
 
 pub(super) fn calls() -> Vec<Call> {
@@ -213,30 +214,39 @@ fn find<'r>(runtime: &'r Runtime, name: &str) -> Result<&'r Upstream, ControlErr
     Ok(runtime.upstream.provider(provider))
 }
 
-/// The least similarity of a name that is suggested, from 0 to 1.
-const SIMILAR: f64 = 0.6;
+/// The number of names that an error suggests.
+const MAX_HINTS: usize = 4;
 
 /// The misbehaviour of `provider` with this name; an error says which one may be meant.
 fn parse_misbehaviour(provider: Provider, name: &str) -> Result<Misbehaviour, ControlError> {
     let known = Misbehaviour::parse(provider, name);
     known.map_err(|_| {
-        let hint = nearest(provider, name).map(|it| format!(" Did you mean {it}?"));
+        let hints = hints(provider, name);
+        let hint = match hints.is_empty() {
+            true => String::new(),
+            false => format!(" Did you mean {}?", hints.join(" or ")),
+        };
         ControlError::bad_request(format!(
-            "{provider} has no misbehaviour {name:?}.{} \
+            "{provider} has no misbehaviour {name:?}.{hint} \
              GET /api/upstreams/{}/misbehaviours lists all.",
-            hint.unwrap_or_default(),
             provider.name()
         ))
     })
 }
 
-/// The name that `name` is nearest to, if one is near.
-fn nearest(provider: Provider, name: &str) -> Option<&'static str> {
-    // A name has at most 40 characters; the comparison of longer ones takes long.
+/// The misbehaviours that may be meant: those whose name or description has the word, or else
+/// the nearest name.
+fn hints(provider: Provider, word: &str) -> Vec<&'static str> {
+    let lower = word.to_lowercase();
+    let is_in = |text: &str| !lower.is_empty() && text.to_lowercase().contains(&lower);
+    let known = Misbehaviour::of(provider).iter();
+    let hits = known.filter(|it| is_in(it.name()) || is_in(it.description(provider)));
+    let hits: Vec<_> = hits.take(MAX_HINTS).map(|it| it.name()).collect();
+    if !hits.is_empty() {
+        return hits;
+    }
     let names = Misbehaviour::of(provider).iter().map(|it| it.name());
-    let scored = names.map(|known| (strsim::jaro_winkler(known, name), known));
-    let near = scored.filter(|(score, _)| name.len() <= 80 && *score >= SIMILAR);
-    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, it)| it)
+    nearest(names, word).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -244,9 +254,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_that_is_meant_is_suggested() {
-        assert_eq!(nearest(Provider::Google, "bad_sig"), Some("bad_signature"));
-        assert_eq!(nearest(Provider::Google, "qqq"), None);
-        assert_eq!(nearest(Provider::Google, &"deny".repeat(100)), None);
+    fn the_names_that_may_be_meant_are_suggested() {
+        for (word, meant) in [
+            ("bad_sig", &["bad_signature"][..]),
+            ("bad_signatrue", &["bad_signature"]),
+            ("Nonce", &["wrong_nonce", "no_nonce"]),
+            ("qqq", &[]),
+            (&"deny".repeat(100), &[]),
+        ] {
+            assert_eq!(hints(Provider::Google, word), meant, "{word}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use broker::audit::{self, Step};
 use broker::model::LoginId;
 use broker::relay::Provenance;
+use broker::upstream::Failure;
 use contract::{ClientId, Provider, Rule};
 use serde::Serialize;
 
@@ -138,7 +139,7 @@ impl LoggedEvent {
             happened: event.rule.map(Rule::happened),
             says: event.rule.map(Rule::sentence),
             law: event.rule.map(|rule| rule.source().to_string()),
-            advice: event.rule.map(Rule::advice),
+            advice: event.rule.map(|rule| advice(rule, event.why)),
             why: event.why,
             took_ms: event.took.map(whole_ms),
             committed: event.committed(),
@@ -162,6 +163,19 @@ impl LoggedEvent {
             status: Some(200),
             ..Self::default()
         }
+    }
+}
+
+/// The advice of a rule, or another one where a new login would fail as well.
+fn advice(rule: Rule, why: Option<&'static str>) -> &'static str {
+    match why {
+        Some(why) if why == Failure::CallbackSuspended.why() => {
+            "The registration at the provider is suspended: no user can sign in. Look at the provider's developer settings."
+        }
+        Some(why) if why == Failure::OwnCredentials.why() => {
+            "The registration at the provider has another client_id or client_secret, or is deleted: no user can sign in. Look at the provider's developer settings."
+        }
+        _ => rule.advice(),
     }
 }
 

@@ -1,15 +1,21 @@
 //! The meaning of each message of a login, decided once from its event and from the recorded
 //! answer behind it; and the events of a login, grouped by call.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use broker::audit::Step;
+use mock_upstream::{Misbehaviour, Provider};
 use serde_json::Value;
 
 use super::{Call, Fact};
+use crate::compared::Compared;
 use crate::event_log::{EventLog, EventSource, LoggedEvent};
 use crate::faults::Fault;
+
+/// A provider, and the misbehaviour of it that was planned.
+pub(crate) type Planned = (Provider, Misbehaviour);
 
 /// The recorded answers behind the events, as far as they are kept, by the `X-Request-Id` of
 /// their exchange.
@@ -25,6 +31,16 @@ pub(crate) trait Answers {
     /// Whether a fault holds the answer at this moment.
     fn is_held(&self, _request_id: &str) -> bool {
         false
+    }
+
+    /// What goes wrong at the provider of this login, because it was planned.
+    fn planned(&self, _login: &str) -> Option<Planned> {
+        None
+    }
+
+    /// The values that the refusal in `event` is about.
+    fn compared(&self, _event: &LoggedEvent) -> Vec<Compared> {
+        Vec::new()
     }
 
     /// The time until the broker had answered.
@@ -159,6 +175,25 @@ pub(crate) enum CallOrResend<'e> {
     Resend(&'e LoggedEvent),
 }
 
+impl CallOrResend<'_> {
+    /// Whether this and `next` are calls that show the same and change nothing.
+    pub(crate) fn is_like(&self, next: &Self) -> bool {
+        let shown = |item: &Self| match item {
+            Self::Call(call) if call.faulted.is_none() && call.provider_calls.is_empty() => {
+                let event = call.answered.filter(|it| it.steps.is_empty())?;
+                Some((
+                    event.from,
+                    event.operation.clone(),
+                    event.status,
+                    event.rule,
+                ))
+            }
+            _ => None,
+        };
+        shown(self).is_some_and(|own| shown(next) == Some(own))
+    }
+}
+
 /// The events of one call of a browser or a backend, as far as it has come.
 pub(crate) struct CallEvents<'e> {
     pub(crate) request_id: &'e str,
@@ -176,18 +211,19 @@ pub(crate) struct CallEvents<'e> {
 /// The calls and resends in `events`.
 pub(crate) fn calls_in(events: &[Arc<LoggedEvent>]) -> Vec<CallOrResend<'_>> {
     let mut items: Vec<CallOrResend> = Vec::new();
+    let mut known = HashMap::new();
     for event in events {
         if event.resend {
             items.push(CallOrResend::Resend(event));
             continue;
         }
-        let same = items.iter_mut().rev().find_map(|item| match item {
-            CallOrResend::Call(call) if call.request_id == event.request_id => Some(call),
-            _ => None,
-        });
-        match same {
-            Some(call) => call.add(event),
-            None => items.push(CallOrResend::Call(CallEvents::new(event))),
+        let index = known.get(event.request_id.as_str());
+        match index.and_then(|index| items.get_mut(*index)) {
+            Some(CallOrResend::Call(call)) => call.add(event),
+            _ => {
+                known.insert(event.request_id.as_str(), items.len());
+                items.push(CallOrResend::Call(CallEvents::new(event)));
+            }
         }
     }
     items

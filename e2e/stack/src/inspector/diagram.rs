@@ -1,6 +1,7 @@
 //! The sequence diagram of a login, inside a page or as a file of its own.
 
 use super::rows::{Arrow, Participant, Row};
+use crate::compared::Compared;
 use crate::labels;
 use crate::sequence_diagram::{DiagramArrow, Frame, SequenceDiagram, shortened};
 
@@ -67,11 +68,20 @@ impl Participants {
                 Row::Note(note) => {
                     let rule = note.rule.as_ref().map(|rule| format!("Rule {rule}"));
                     let advice = note.advice.map(|advice| format!("What to do: {advice}"));
-                    let sentences = note.sentences.iter().cloned().chain(rule).chain(advice);
+                    let values = note.compared.iter().map(Compared::line);
+                    let sentences = note.sentences.iter().cloned().chain(values);
+                    let sentences = sentences.chain(rule).chain(advice);
                     diagram.note(note.style.class(), note.title.clone(), sentences);
                 }
                 Row::Pause(text) => diagram.divider("pause", text.clone()),
-                Row::Expiry(text) => diagram.divider("expiry", text.clone()),
+                Row::Expiry(expiry) => {
+                    let style = if expiry.is_over {
+                        "expiry over"
+                    } else {
+                        "expiry"
+                    };
+                    diagram.divider(style, expiry.text.clone());
+                }
             }
         }
         diagram
@@ -99,7 +109,7 @@ impl Participants {
     fn name(&self, participant: Participant) -> &'static str {
         match participant {
             Participant::Browser => "Browser",
-            Participant::Consumer => "Consumer",
+            Participant::Consumer => "Your app",
             Participant::Broker => "Broker",
             Participant::Provider => labels::provider(self.provider),
         }
@@ -111,7 +121,8 @@ impl Participants {
             Row::Arrow(arrow) => self.describe_arrow(arrow),
             Row::Committed(steps) => format!("Broker stores: {}", labels::steps_in_short(steps)),
             Row::Note(note) => note.title.clone(),
-            Row::Pause(text) | Row::Expiry(text) => text.clone(),
+            Row::Pause(text) => text.clone(),
+            Row::Expiry(expiry) => expiry.text.clone(),
         }
     }
 

@@ -4,11 +4,14 @@
 
 use std::sync::Arc;
 
-use mock_upstream::{BackendCall, IdTokenReport, Provider};
+use mock_upstream::{BackendCall, IdTokenCheck, IdTokenReport, Provider};
+use serde_json::{Value, json};
 
 use super::curl;
 use super::rows::Note;
+use crate::compared::Compared;
 use crate::event_log::{Exchange, LoggedEvent, Message};
+use crate::facts::meaning::Answers as _;
 use crate::labels;
 use crate::mask;
 use crate::runtime::StackRuntime;
@@ -36,8 +39,8 @@ pub(crate) struct ExchangeView {
 pub(crate) struct IdTokenView {
     pub(crate) header: String,
     pub(crate) claims: String,
-    /// Each check, and whether the token passed it.
-    pub(crate) checks: Vec<(&'static str, bool)>,
+    /// Each check, whether the token passed it, and otherwise the values.
+    pub(crate) checks: Vec<(&'static str, bool, Vec<Compared>)>,
 }
 
 impl ExchangeView {
@@ -86,7 +89,10 @@ impl ExchangeView {
             title: first.operation.clone(),
             at: labels::time_of_day(first.at),
             committed: first.steps.iter().map(|step| labels::step(step)).collect(),
-            notes: about.iter().filter_map(|event| Note::of(event)).collect(),
+            notes: about
+                .iter()
+                .filter_map(|event| Some(Note::of(event)?.beside(runtime.compared(event))))
+                .collect(),
             sendable: Some(request_id.to_owned()),
             curl: exchange.as_ref().and_then(command),
             exchange,
@@ -153,7 +159,7 @@ fn provider_exchange(event: &LoggedEvent, call: &BackendCall) -> Exchange {
     }
 }
 
-fn pretty(json: &serde_json::Value) -> String {
+fn pretty(json: &Value) -> String {
     serde_json::to_string_pretty(json).unwrap_or_default()
 }
 
@@ -163,7 +169,24 @@ impl IdTokenView {
         Self {
             header: pretty(&mask::provider_answer(&report.header)),
             claims: pretty(&mask::provider_answer(&report.claims)),
-            checks: checks.map(|it| (it.requirement, it.passed)).collect(),
+            checks: checks
+                .map(|it| {
+                    let compared = compared(it, &report.claims).into_iter().collect();
+                    (it.requirement, it.passed, compared)
+                })
+                .collect(),
         }
     }
+}
+
+/// The value that fails a check, beside the one that is expected.
+fn compared(check: &IdTokenCheck, claims: &Value) -> Option<Compared> {
+    let (claim, expected) = check.expected.as_ref().filter(|_| !check.passed)?;
+    let shown = |value: &Value| {
+        let masked = mask::provider_answer(&json!({ *claim: value }));
+        let text = masked[claim].as_str().map(str::to_owned);
+        text.unwrap_or_else(|| masked[claim].to_string())
+    };
+    let received = shown(&claims[claim]);
+    Some(Compared::new(claim, &received, &[shown(expected)]))
 }

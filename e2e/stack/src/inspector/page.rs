@@ -10,12 +10,12 @@ use rocket::{Responder, get};
 use sha2::{Digest as _, Sha256};
 
 use super::diagram;
-use super::rows::{Note, Row};
-use super::sequence_view::{Sequence, SequenceView, project_name, title};
+use super::rows::Note;
+use super::sequence_view::{Sequence, SequenceView, other_events, planned, project_name};
 use super::tools::Tools;
 use crate::event_log::LoggedEvent;
-use crate::facts::Style;
 use crate::facts::meaning::{Outcome, meaning};
+use crate::facts::{self, LoginFlow, Style};
 use crate::faults::HeldCall;
 use crate::labels;
 use crate::login_status::{self, LoginStatus};
@@ -32,8 +32,8 @@ struct InspectorPage<'a> {
     seq: u64,
     tools: Tools,
     entries: Vec<LoginEntry>,
-    /// The number of problems that belong to no login.
-    others: usize,
+    /// The events of problems that belong to no login.
+    others: Vec<Arc<LoggedEvent>>,
     chosen: Option<SequenceView>,
     /// The calls that a fault holds.
     held: Vec<HeldCall>,
@@ -48,7 +48,7 @@ enum Subject<'a> {
     Others,
 }
 
-/// The login with the latest event.
+/// The login with the latest event; the other requests, if one of them is later.
 #[get("/?<call>")]
 pub(super) async fn newest(call: Option<&str>, runtime: &Runtime) -> PageResponse {
     render(runtime, &Subject::Newest, call).await
@@ -92,19 +92,16 @@ pub(super) async fn diagram_file(
 
 async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str>) -> PageResponse {
     let entries = logins(runtime).await;
-    let others = Sequence::of_others(runtime);
-    let others_count = others
-        .rows
-        .iter()
-        .filter(|it| matches!(it, Row::Note(_)))
-        .count();
+    let others = other_events(runtime);
+    let last_other = others.last().map_or(0, |event| event.seq);
     let chosen = match subject {
         Subject::Newest => match entries.first() {
-            Some(newest) => Sequence::of_login(runtime, &newest.login).await,
-            None => None,
+            Some(it) if it.seq > last_other => Sequence::of_login(runtime, &it.login).await,
+            None if others.is_empty() => None,
+            _ => Some(Sequence::of_others(runtime)),
         },
         Subject::Login(login) => Sequence::of_login(runtime, login).await,
-        Subject::Others => Some(others),
+        Subject::Others => Some(Sequence::of_others(runtime)),
     };
     let chosen = chosen.map(|sequence| sequence.view(runtime, call));
     let is_unknown = matches!(subject, Subject::Login(_)) && chosen.is_none();
@@ -115,7 +112,7 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
         seq: last.map_or(0, |event| event.seq),
         tools: Tools::new(runtime),
         entries,
-        others: others_count,
+        others,
         chosen,
         held: runtime.faults().held(),
         follows: matches!(subject, Subject::Newest),
@@ -124,10 +121,10 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
 }
 
 impl InspectorPage<'_> {
-    /// Whether this is the page of the calls without a login, and there is none.
-    fn has_no_others(&self) -> bool {
-        let chosen = self.chosen.as_ref();
-        chosen.is_some_and(|it| it.sequence.login.is_none() && it.steps.is_empty())
+    /// The number of refused requests without a login.
+    fn refused(&self) -> usize {
+        let others = self.others.iter();
+        others.filter(|event| event.rule.is_some()).count()
     }
 
     fn is_chosen(&self, login: &str) -> bool {
@@ -137,62 +134,108 @@ impl InspectorPage<'_> {
 }
 
 /// The number of logins in the list.
-const MAX_LOGINS: usize = 40;
+const MAX_LOGINS: usize = 60;
 
 /// One login in the list.
 struct LoginEntry {
     login: String,
     project: String,
-    title: String,
-    state: &'static str,
+    /// `Google · clean`.
+    way: String,
     at: String,
-    /// The style and text of the outcome, once the app has learnt it.
-    outcome: Option<(Style, String)>,
-    /// The time at which a pending login expires, in Unix milliseconds, and the time that is
-    /// left.
-    expires: Option<(i64, String)>,
-    /// The style and short text of the last refusal or fault.
+    /// The sequence number of its last event.
+    seq: u64,
+    end: End,
+    /// The style and short text of the last refusal, fault or planned misbehaviour.
     problem: Option<(Style, String)>,
+    is_legacy: bool,
+}
+
+/// How far a login has come.
+enum End {
+    /// The app knows the user, who has this name.
+    SignedIn(String),
+    /// The login failed, in words, by this error.
+    Failed(&'static str, String),
+    /// It expires at this time, in Unix milliseconds, and this much time is left.
+    Pending(i64, String),
+    /// Another state of the store.
+    State(&'static str),
 }
 
 /// The latest logins, newest first.
 async fn logins(runtime: &StackRuntime) -> Vec<LoginEntry> {
     let event_log = runtime.event_log();
+    let planned = planned(runtime);
     let mut entries = Vec::new();
     for login in event_log.logins(MAX_LOGINS) {
         let events = event_log.events(0, Some(&login));
         if let Some(status) = login_status::of(runtime, &login).await {
-            entries.push(entry(runtime, status, &events));
+            let planned = planned
+                .get(&login)
+                .map(|(_, it)| format!("⚡ {}", it.name()));
+            let planned = planned.map(|it| (Style::Faulted, it));
+            let entry = LoginEntry::new(runtime, status, &events);
+            entries.push(LoginEntry {
+                problem: planned.or(entry.problem),
+                ..entry
+            });
         }
     }
     entries
 }
 
-fn entry(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>]) -> LoginEntry {
-    let latest = events.last();
-    LoginEntry {
-        project: project_name(runtime, status.project.as_deref()),
-        title: title(&status),
-        state: labels::state(status.state),
-        outcome: events
-            .iter()
-            .rev()
-            .find_map(|event| outcome(runtime, event)),
-        expires: status.expires_at.map(|at| {
-            let left_ms = at - runtime.clock.now_ms();
-            (at, labels::minutes(left_ms))
-        }),
-        at: latest.map_or_else(String::new, |event| labels::time_of_day(event.at)),
-        problem: events.iter().rev().find_map(|event| Note::short(event)),
-        login: status.login,
+impl LoginEntry {
+    fn new(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>]) -> Self {
+        let latest = events.last();
+        let is_legacy = status.flow == Some(LoginFlow::Legacy);
+        let way = if is_legacy { "legacy" } else { "clean" };
+        Self {
+            project: project_name(runtime, status.project.as_deref()),
+            way: format!("{} · {way}", labels::provider(status.provider)),
+            at: latest.map_or_else(String::new, |event| labels::time_of_day(event.at)),
+            seq: latest.map_or(0, |event| event.seq),
+            end: End::of(runtime, &status, events),
+            problem: events.iter().rev().find_map(|event| Note::short(event)),
+            login: status.login,
+            is_legacy,
+        }
+    }
+
+    /// Whether nothing came of the login but a refusal.
+    fn is_refused(&self) -> bool {
+        let is_refusal = matches!(self.problem, Some((Style::Refused, _)));
+        is_refusal && matches!(self.end, End::State(_))
+    }
+
+    fn is_faulted(&self) -> bool {
+        matches!(self.problem, Some((Style::Faulted, _)))
     }
 }
 
-/// The outcome that the answer of `event` gave to the app, as a badge.
-fn outcome(runtime: &StackRuntime, event: &LoggedEvent) -> Option<(Style, String)> {
-    // A fault has an event of its own; what it kept from the app is none the less stored.
-    match meaning(event, runtime.event_log()).outcome()? {
-        Outcome::SignedIn(user) => Some((Style::Succeeded, format!("✓ {user}"))),
-        Outcome::Failed(error) => Some((Style::Refused, format!("✕ {error}"))),
+impl End {
+    fn of(runtime: &StackRuntime, status: &LoginStatus, events: &[Arc<LoggedEvent>]) -> Self {
+        // A fault has an event of its own; what it kept from the app is none the less stored.
+        let told = events.iter().rev().find_map(|event| {
+            let meaning = meaning(event, runtime.event_log());
+            Some(match meaning.outcome()? {
+                Outcome::SignedIn(user) => Self::SignedIn(user.to_owned()),
+                Outcome::Failed(error) => Self::failed(status, error),
+            })
+        });
+        let error = || events.iter().rev().find_map(|event| facts::error_of(event));
+        let expires_at = status.expires_at;
+        told.or_else(|| error().map(|error| Self::failed(status, error)))
+            .or_else(|| {
+                let at = expires_at?;
+                let left_ms = at - runtime.clock.now_ms();
+                Some(Self::Pending(at, labels::minutes(left_ms)))
+            })
+            .unwrap_or_else(|| Self::State(labels::state(status.state)))
+    }
+
+    fn failed(status: &LoginStatus, error: &str) -> Self {
+        let words = labels::failure(error, status.provider);
+        Self::Failed(words, error.to_owned())
     }
 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::compared::Compared;
 use crate::event_log::LoggedEvent;
-use crate::facts::{Fact, Style};
+use crate::facts::meaning::Planned;
+use crate::facts::{self, Fact, Style};
 use crate::labels;
 
 /// A participant, with a lifeline of its own.
@@ -24,8 +26,15 @@ pub(crate) enum Row {
     Note(Note),
     /// A long time between two calls, as text.
     Pause(String),
-    /// The time at which the login expires, as text.
-    Expiry(String),
+    /// The time at which the login expires.
+    Expiry(Expiry),
+}
+
+/// The end of a login that has no outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expiry {
+    pub(crate) text: String,
+    pub(crate) is_over: bool,
 }
 
 /// A message from one participant to another.
@@ -81,6 +90,12 @@ pub(crate) struct Note {
     /// The rule and its source.
     pub(crate) rule: Option<String>,
     pub(crate) advice: Option<&'static str>,
+    /// The error by which the login failed.
+    pub(crate) error: Option<&'static str>,
+    /// The values that were refused.
+    pub(crate) compared: Vec<Compared>,
+    /// Whether the same is explained above.
+    pub(crate) is_repeated: bool,
 }
 
 impl Note {
@@ -124,6 +139,7 @@ impl Note {
             sentences: event.why.map(labels::sentence).into_iter().collect(),
             rule: rule_of(event),
             advice: event.advice,
+            error: facts::error_of(event),
             ..Self::plain(Style::Refused, title)
         })
     }
@@ -144,6 +160,39 @@ impl Note {
         }
     }
 
+    /// The note about a planned misbehaviour of the provider.
+    pub(super) fn of_planned((provider, planned): Planned) -> Self {
+        let title = format!("⚡ Planned here: {}", planned.name());
+        Self::of_end(Style::Faulted, &title, planned.description(provider))
+    }
+
+    /// The same note with the values that it is about.
+    pub(super) fn beside(self, compared: Vec<Compared>) -> Self {
+        Self { compared, ..self }
+    }
+
+    /// The same note after it was explained above.
+    pub(super) fn again(&self) -> Self {
+        let title = format!("{}, as above", self.title);
+        Self {
+            is_repeated: true,
+            ..Self::plain(self.style, title)
+        }
+    }
+
+    /// The line about the end of a login.
+    pub(super) fn of_end(style: Style, title: &str, said: &str) -> Self {
+        Self {
+            sentences: vec![said.to_owned()],
+            ..Self::plain(style, title)
+        }
+    }
+
+    /// The line about a failed login, with its error.
+    pub(super) fn of_failure(error: &str, reason: &str) -> Self {
+        Self::of_end(Style::Refused, &format!("✕ Failed: {error}"), reason)
+    }
+
     pub(super) fn of_resend(event: &LoggedEvent) -> Self {
         let texts = Fact::Resent.labels();
         let title = format!("↻ {} {}", event.operation, texts.label);
@@ -153,6 +202,11 @@ impl Note {
         }
     }
 
+    /// The first sentence.
+    pub(crate) fn reason(&self) -> &str {
+        self.sentences.first().map_or("", String::as_str)
+    }
+
     fn plain(style: Style, title: impl Into<String>) -> Self {
         Self {
             style,
@@ -160,16 +214,19 @@ impl Note {
             sentences: Vec::new(),
             rule: None,
             advice: None,
+            error: None,
+            compared: Vec::new(),
+            is_repeated: false,
         }
     }
 
     /// The style and a short text for the list of logins.
     pub(super) fn short(event: &LoggedEvent) -> Option<(Style, String)> {
-        // A question refuses nothing, and the outcome of a login has a badge of its own.
-        let has_badge = |rule: &str| rule.starts_with("upstream.") || rule.starts_with("relay.");
+        // A question refuses nothing, and the outcome of a login has a mark of its own.
+        let has_mark = |rule: &str| rule.starts_with("upstream.") || rule.starts_with("relay.");
         match (event.fault, event.rule) {
             (Some(fault), _) => Some((Style::Faulted, format!("⚡ {fault}"))),
-            (None, Some(rule)) if !has_badge(rule) => Some((Style::Refused, format!("✕ {rule}"))),
+            (None, Some(rule)) if !has_mark(rule) => Some((Style::Refused, format!("✕ {rule}"))),
             (None, _) => None,
         }
     }

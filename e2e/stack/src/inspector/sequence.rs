@@ -10,15 +10,24 @@ use std::time::Duration;
 use broker::audit::Step;
 use contract::LoginLifetime;
 
-use super::rows::{Arrow, Note, Participant, Row};
+use super::rows::{Arrow, Expiry, Note, Participant, Row};
 use crate::event_log::LoggedEvent;
-use crate::facts::meaning::{Answers, CallEvents, CallOrResend, Meaning, calls_in, meaning};
+use crate::facts::meaning::{
+    Answers, CallEvents, CallOrResend, Meaning, Planned, calls_in, meaning,
+};
 use crate::facts::{self, Call, Fact, Style};
 use crate::faults::Fault;
 use crate::labels;
 
 /// The time between two calls from which on a pause is drawn.
 const PAUSE_MS: i64 = 30_000;
+
+/// The number of calls that are drawn, and of the first ones among them.
+const MAX_RUNS: usize = 80;
+const FIRST_RUNS: usize = 10;
+
+/// The number of calls from which on they are one row, between two others that are like them.
+const MIN_FOLDED: usize = 2;
 
 /// The rows of `events`, which belong to one login, at the time `now_ms`.
 pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers, now_ms: i64) -> Vec<Row> {
@@ -27,15 +36,20 @@ pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers, now_ms: i
         answers,
         last_ended_at: None,
         deadline: deadline(events),
+        planned: planned(events, answers),
         was_sent_to_broker: false,
         is_at_provider: false,
     };
-    for item in calls_in(events) {
-        match item {
-            CallOrResend::Call(call) => builder.add(&call),
-            CallOrResend::Resend(event) => {
-                builder.rows.push(Row::Note(Note::of_resend(event)));
-            }
+    let items = calls_in(events);
+    let runs: Vec<_> = items.chunk_by(CallOrResend::is_like).collect();
+    let omitted = runs.len().saturating_sub(MAX_RUNS);
+    for (index, run) in runs.iter().enumerate() {
+        if index == FIRST_RUNS && omitted > 0 {
+            let text = format!("{omitted} calls are left out here");
+            builder.rows.push(Row::Pause(text));
+        }
+        if !(FIRST_RUNS..FIRST_RUNS + omitted).contains(&index) {
+            builder.add_run(run);
         }
     }
     builder.end(now_ms);
@@ -65,6 +79,11 @@ fn deadline(events: &[Arc<LoggedEvent>]) -> Option<i64> {
     (!events.iter().any(ends)).then_some(at)
 }
 
+/// What goes wrong at the provider of the login that `events` are about, by plan.
+fn planned(events: &[Arc<LoggedEvent>], answers: &dyn Answers) -> Option<Planned> {
+    answers.planned(events.first()?.login.as_deref()?)
+}
+
 /// Builds the rows of one login, call by call, and infers the messages between the calls.
 struct SequenceBuilder<'a> {
     rows: Vec<Row>,
@@ -72,12 +91,53 @@ struct SequenceBuilder<'a> {
     last_ended_at: Option<i64>,
     /// Until its line is drawn.
     deadline: Option<i64>,
+    /// Until its note is drawn.
+    planned: Option<Planned>,
     /// Whether the consumer has sent the browser to the broker.
     was_sent_to_broker: bool,
     is_at_provider: bool,
 }
 
 impl SequenceBuilder<'_> {
+    /// Adds calls that are alike; of many of them, the first and the last.
+    fn add_run(&mut self, run: &[CallOrResend]) {
+        match run {
+            [first, folded @ .., last] if folded.len() >= MIN_FOLDED => {
+                self.add_item(first);
+                self.fold(folded);
+                self.add_item(last);
+            }
+            _ => run.iter().for_each(|item| self.add_item(item)),
+        }
+    }
+
+    fn add_item(&mut self, item: &CallOrResend) {
+        match item {
+            CallOrResend::Call(call) => self.add(call),
+            CallOrResend::Resend(event) => self.add_note(Note::of_resend(event)),
+        }
+    }
+
+    fn fold(&mut self, calls: &[CallOrResend]) {
+        let [CallOrResend::Call(first), .., CallOrResend::Call(last)] = calls else {
+            return;
+        };
+        self.last_ended_at = Some(last.ended_at());
+        let took = labels::duration(last.ended_at() - first.started_at());
+        let text = format!("the same call and answer × {}, over {took}", calls.len());
+        self.rows.push(Row::Pause(text));
+    }
+
+    /// Adds a note; what was explained above is not explained again.
+    fn add_note(&mut self, note: Note) {
+        let is_known = self
+            .rows
+            .iter()
+            .any(|row| matches!(row, Row::Note(it) if *it == note));
+        let note = if is_known { note.again() } else { note };
+        self.rows.push(Row::Note(note));
+    }
+
     fn add(&mut self, call: &CallEvents) {
         self.add_pause(call.started_at(), "later");
         self.last_ended_at = Some(call.ended_at());
@@ -95,7 +155,7 @@ impl SequenceBuilder<'_> {
             self.add_answer(call, event, meaning);
         }
         if let Some(event) = call.faulted {
-            self.rows.push(Row::Note(Note::of_fault(event)));
+            self.add_note(Note::of_fault(event));
         }
         if let Some((event, meaning)) = &answered {
             self.infer_after(call, event, meaning.fact);
@@ -130,7 +190,8 @@ impl SequenceBuilder<'_> {
         let time = labels::time_of_day(deadline);
         let lifetime = LoginLifetime::SECONDS;
         let text = format!("The login {expires} at {time}, {lifetime} s after it began");
-        self.rows.push(Row::Expiry(text));
+        let is_over = expires == "expired";
+        self.rows.push(Row::Expiry(Expiry { text, is_over }));
     }
 
     /// Adds the messages that must have led to this call.
@@ -220,6 +281,7 @@ impl SequenceBuilder<'_> {
             true => Some(Note::of_question(event)),
             false => Note::of_refusal(event),
         };
+        let note = note.map(|note| note.beside(self.answers.compared(event)));
         let id = format!("{}-answer", call.id());
         self.rows.push(Row::Arrow(Arrow {
             detail: meaning.subject.clone(),
@@ -243,7 +305,7 @@ impl SequenceBuilder<'_> {
             exchange: Some(event.request_id.clone()),
             ..Arrow::plain(id, Participant::Broker, participant(event.from), label)
         }));
-        self.rows.extend(note.map(Row::Note));
+        note.into_iter().for_each(|note| self.add_note(note));
     }
 
     /// Adds the browser's next step, if it received the answer and was redirected.
@@ -253,6 +315,9 @@ impl SequenceBuilder<'_> {
         if let Some(next) = fact.next_of(event).filter(|_| is_received) {
             self.infer(call, next);
             self.is_at_provider |= next == Fact::SignsInThere;
+            if let Some(planned) = self.planned.take_if(|_| self.is_at_provider) {
+                self.add_note(Note::of_planned(planned));
+            }
         }
     }
 

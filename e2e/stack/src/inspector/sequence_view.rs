@@ -1,25 +1,23 @@
 //! The sequence of one login, or of the calls without one, as a diagram and as text.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mock_upstream::Provider;
 use serde_json::Value;
 
 use super::diagram::{self, Links, Participants};
 use super::exchange_view::ExchangeView;
 use super::rows::{Note, Row};
 use super::sequence;
+use super::verdict::verdict;
+use crate::compared::{Compared, compared};
 use crate::event_log::LoggedEvent;
-use crate::facts::meaning::Answers;
+use crate::facts::meaning::{Answers, Planned};
 use crate::labels;
 use crate::login_status::{self, LoginStatus};
 use crate::runtime::{StackRuntime, UpstreamUrls};
-
-/// The number of events without a login that are shown.
-const MAX_OTHER_EVENTS: usize = 60;
-
-/// The number of events of one login that are shown.
-const MAX_LOGIN_EVENTS: usize = 100;
 
 /// The sequence of one login, or of the calls without one.
 pub(crate) struct Sequence {
@@ -42,9 +40,18 @@ pub(crate) struct SequenceView {
     pub(crate) exchange: Option<ExchangeView>,
 }
 
+impl SequenceView {
+    /// The lines of the verdict, each with the id of its arrow.
+    pub(crate) fn verdict(&self) -> Vec<(Note, &str)> {
+        verdict(&self.sequence.rows)
+    }
+}
+
 /// A row of the sequence as text.
 pub(crate) struct TextStep {
     pub(crate) class: &'static str,
+    /// The number of its arrow.
+    pub(crate) number: Option<usize>,
     pub(crate) text: String,
     pub(crate) link: Option<String>,
     pub(crate) is_chosen: bool,
@@ -77,7 +84,7 @@ impl Sequence {
     pub(crate) async fn of_login(runtime: &StackRuntime, login: &str) -> Option<Self> {
         let status = login_status::of(runtime, login).await?;
         let events = runtime.event_log().events(0, Some(login));
-        let (events, rows) = latest(runtime, events, MAX_LOGIN_EVENTS);
+        let rows = sequence::rows(&events, runtime, runtime.clock.now_ms());
         let consumer = project_name(runtime, status.project.as_deref());
         Some(Self {
             path: format!("/logins/{login}"),
@@ -90,15 +97,10 @@ impl Sequence {
         })
     }
 
-    /// The calls that belong to no login: refusals, faults and resends. Health checks, for
-    /// example, are left out.
+    /// The calls that belong to no login.
     pub(crate) fn of_others(runtime: &StackRuntime) -> Self {
-        let mut events = runtime.event_log().events(0, None);
-        events.retain(|event| {
-            let has_problem = event.rule.is_some() || event.fault.is_some() || event.resend;
-            event.login.is_none() && has_problem
-        });
-        let (events, rows) = latest(runtime, events, MAX_OTHER_EVENTS);
+        let events = other_events(runtime);
+        let rows = sequence::rows(&events, runtime, runtime.clock.now_ms());
         Self {
             path: "/others".to_owned(),
             login: None,
@@ -116,9 +118,18 @@ impl Sequence {
             path: &self.path,
             chosen: call,
         };
+        let mut arrows = 0;
+        let numbered = self.rows.iter().map(|row| {
+            let is_arrow = matches!(row, Row::Arrow(_));
+            arrows += usize::from(is_arrow);
+            TextStep {
+                number: is_arrow.then_some(arrows),
+                ..self.step(row, &links)
+            }
+        });
         SequenceView {
+            steps: numbered.collect(),
             diagram: diagram::in_page(&self.rows, &self.participants, &links),
-            steps: self.rows.iter().map(|row| self.step(row, &links)).collect(),
             exchange: call.and_then(|call| ExchangeView::new(runtime, call, &self.events)),
             sequence: self,
         }
@@ -127,6 +138,7 @@ impl Sequence {
     fn step(&self, row: &Row, links: &Links<'_>) -> TextStep {
         let plain = |class| TextStep {
             class,
+            number: None,
             text: self.participants.describe(row),
             link: None,
             is_chosen: false,
@@ -152,21 +164,28 @@ impl Sequence {
     }
 }
 
-/// The latest events of a sequence, with their rows; the first row says how many older ones
-/// are not shown.
-fn latest(
-    runtime: &StackRuntime,
-    mut events: Vec<Arc<LoggedEvent>>,
-    limit: usize,
-) -> (Vec<Arc<LoggedEvent>>, Vec<Row>) {
-    let omitted = events.len().saturating_sub(limit);
-    events.drain(..omitted);
-    let mut rows = sequence::rows(&events, runtime, runtime.clock.now_ms());
-    if omitted > 0 {
-        let text = format!("{omitted} older events are left out");
-        rows.insert(0, Row::Pause(text));
-    }
-    (events, rows)
+/// The events that belong to no login: refusals, faults and resends. Health checks, for example,
+/// are left out.
+pub(super) fn other_events(runtime: &StackRuntime) -> Vec<Arc<LoggedEvent>> {
+    let mut events = runtime.event_log().events(0, None);
+    events.retain(|event| {
+        let has_problem = event.rule.is_some() || event.fault.is_some() || event.resend;
+        event.login.is_none() && has_problem
+    });
+    events
+}
+
+/// What goes wrong at the providers by plan, by login.
+pub(super) fn planned(runtime: &StackRuntime) -> HashMap<String, Planned> {
+    let secrets = runtime.event_log().secrets();
+    let all = Provider::ALL.into_iter().flat_map(|provider| {
+        let misbehaved = runtime.upstream.provider(provider).misbehaved();
+        misbehaved.into_iter().filter_map(move |(state, it)| {
+            let login = secrets.owner_of(&state)?.login?;
+            Some((login.as_str().to_owned(), (provider, it)))
+        })
+    });
+    all.collect()
 }
 
 fn participants(
@@ -209,5 +228,13 @@ impl Answers for StackRuntime {
 
     fn took(&self, request_id: &str) -> Option<Duration> {
         self.event_log().took(request_id)
+    }
+
+    fn planned(&self, login: &str) -> Option<Planned> {
+        planned(self).remove(login)
+    }
+
+    fn compared(&self, event: &LoggedEvent) -> Vec<Compared> {
+        compared(event, self.event_log(), &self.projects.list())
     }
 }

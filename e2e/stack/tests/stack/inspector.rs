@@ -1,6 +1,5 @@
 //! The inspector's pages and their forms. The rows of a diagram are tested beside the code.
 
-use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, ORIGIN, REFERER};
 use serde_json::{Value, json};
 use testkit::fresh;
@@ -44,14 +43,14 @@ async fn the_newest_login_is_drawn_with_every_call() {
         "<h1 id=\"sequence-title\">Browser authorization with GitHub</h1>",
         "Browser to Broker: GET /authorize\"",
         "Broker to GitHub: POST token",
-        "Consumer to Broker: POST /v1/token\"",
-        "Broker to Consumer: 200 profile: Ada Lovelace\"",
+        "Your app to Broker: POST /v1/token\"",
+        "Broker to Your app: 200 profile: Ada Lovelace\"",
         "A test&#39;s app",
         // The other one is in the list.
-        "Clean callback with Google",
+        "Google · clean",
     ];
     shows(&stack, "/", &drawn).await;
-    for absent in ["POST /v1/login/session\"", "A test's app"] {
+    for absent in [": POST /v1/login/session\"", "A test's app"] {
         assert!(!page(&stack, "/").await.contains(absent), "{absent}");
     }
 
@@ -59,29 +58,48 @@ async fn the_newest_login_is_drawn_with_every_call() {
     stack.backend.providers().await;
     let refused = stack.backend.post("/v1/login/result", &json!({})).await;
     refused.is_refusal(400);
-    shows(&stack, "/", &["Other requests (1)"]).await;
     let others = [
-        "Consumer to Broker: POST /v1/login/result",
+        "✕ 1<span class=\"words\"> refused</span>",
+        "<h1 id=\"sequence-title\">Other requests</h1>",
+        "Your app to Broker: POST /v1/login/result",
         "✕ The body lacks",
     ];
-    shows(&stack, "/others", &others).await;
+    for path in ["/", "/others"] {
+        shows(&stack, path, &others).await;
+    }
 }
 
 #[tokio::test]
-async fn g7_the_page_of_a_login_with_very_many_calls_shows_the_last_of_them() {
-    const CALLS: usize = 300;
+async fn g7_the_page_of_a_login_with_very_many_calls_shows_its_beginning_and_its_end() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
-    for _ in 0..CALLS {
+    let mut wrong = stack.backend.result_body(&login.session_key);
+    wrong["redirect_uri"] = json!(format!("{}/", stack.backend.callback));
+    for _ in 0..200 {
         stack.backend.result(&login.session_key).await;
     }
-    let page = page(&stack, "/").await;
-    assert!(page.contains("older events are left out"), "{page}");
-    let arrows = page
-        .matches("Consumer to Broker: POST /v1/login/result")
-        .count();
-    assert!((100..=200).contains(&arrows), "{arrows} arrows");
-    assert!(page.len() < 500_000, "{} bytes", page.len());
+    let reads = "Your app to Broker: POST /v1/login/result";
+    let first = page(&stack, "/").await;
+    assert!(
+        first.contains("the same call and answer × 198, over"),
+        "{first}"
+    );
+    // In the diagram and in its text.
+    assert_eq!(first.matches(reads).count(), 4);
+    for _ in 0..100 {
+        stack.backend.result(&login.session_key).await;
+        stack.backend.post("/v1/login/result", &wrong).await;
+    }
+    let last = page(&stack, "/").await;
+    for shown in [
+        ": POST /v1/login/session",
+        "calls are left out here",
+        "as above",
+    ] {
+        assert!(last.contains(shown), "{shown} in {last}");
+    }
+    assert!((100..=200).contains(&last.matches(reads).count()));
+    assert!(last.len() < 500_000, "{} bytes", last.len());
 }
 
 #[tokio::test]
@@ -109,25 +127,6 @@ async fn an_arrow_links_to_its_http_exchange() {
 }
 
 #[tokio::test]
-async fn a_lost_response_is_shown_as_cut_with_its_committed_steps() {
-    let stack = TestStack::start().await;
-    let login = stack.completed_login(GOOGLE).await;
-    let form = "operation=POST+%2Fv1%2Flogin%2Fresult&fault=lose_response";
-    own(&stack, "/do/strike", form).await.redirects_to("/calls");
-    shows(&stack, "/", &["<code>lose_response</code> at the next"]).await;
-    let body = stack.backend.result_body(&login.session_key);
-    let read = stack.backend.request(Method::POST, "/v1/login/result");
-    assert!(read.json(&body).try_send().await.is_err());
-    let drawn = [
-        "class=\"step faulted\"",
-        "class=\"broken\"",
-        "The broker had already stored: The outcome was read, and cannot be read again.",
-        "No fault is armed.",
-    ];
-    shows(&stack, "/", &drawn).await;
-}
-
-#[tokio::test]
 async fn an_unknown_login_is_a_page_that_says_so() {
     let stack = TestStack::start().await;
     for path in ["/logins/unknown", "/logins/%3Cscript%3E"] {
@@ -137,6 +136,23 @@ async fn an_unknown_login_is_a_page_that_says_so() {
         assert!(!response.text().contains("<script>"));
     }
     assert_eq!(get(&stack, "/logins/unknown/diagram.svg").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_path_without_a_page_is_a_page_for_browsers_alone() {
+    let stack = TestStack::start().await;
+    let control = Http::at(&stack.urls().control);
+    let html = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8";
+    for (path, accept, media_type) in [
+        ("/nope/%3Cscript%3E", html, "text/html; charset=utf-8"),
+        ("/nope", "*/*", "application/json"),
+        ("/api/nope", html, "application/json"),
+    ] {
+        let response = control.get(path).header("Accept", accept).send().await;
+        assert_eq!(response.status, 404, "{path}");
+        assert_eq!(response.header("content-type"), Some(media_type), "{path}");
+        assert!(!response.text().contains("<script>"), "{path}");
+    }
 }
 
 #[tokio::test]
@@ -202,7 +218,7 @@ const FORMS: &[(&str, &str)] = &[
 #[tokio::test]
 async fn the_clock_is_advanced_and_the_page_shows_by_how_much() {
     let stack = TestStack::start().await;
-    shows(&stack, "/", &["the system’s time"]).await;
+    shows(&stack, "/", &["The system’s time"]).await;
     for seconds in [60, 600, 900] {
         let form = format!("seconds={seconds}");
         own(&stack, "/do/advance", &form)

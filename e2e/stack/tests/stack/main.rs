@@ -12,6 +12,7 @@ mod faults;
 mod http_input;
 mod https;
 mod inspector;
+mod named;
 mod pages;
 mod program;
 mod two_projects;

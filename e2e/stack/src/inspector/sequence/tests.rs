@@ -32,7 +32,7 @@ fn drawn(rows: &[Row]) -> Vec<String> {
             format!("! {title} [{}] {said} {rule}", note.style.class())
         }
         Row::Pause(text) => format!("… {text}"),
-        Row::Expiry(text) => format!("⌛ {text}"),
+        Row::Expiry(expiry) => format!("⌛ {}", expiry.text),
     };
     rows.iter().map(line).collect()
 }

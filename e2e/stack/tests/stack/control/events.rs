@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::http::client;
 use testkit::login::{Flow, GITHUB, GOOGLE};
@@ -101,6 +102,30 @@ async fn the_event_stream_sends_past_and_new_events() {
 }
 
 #[tokio::test]
+async fn the_event_stream_tells_of_every_call_that_may_have_changed_something() {
+    let stack = TestStack::start().await;
+    let url = format!("{}/api/events/stream", stack.urls().control);
+    let stream = client().get(url).timeout(FOR_EVER).send().await;
+    let mut stream = stream.expect("a stream");
+    // The first change has registered the project of the test.
+    for (count, (method, path)) in (2..).zip([
+        (Method::DELETE, "/api/faults"),
+        (Method::PUT, "/api/upstreams/google"),
+        (Method::POST, "/api/reset"),
+    ]) {
+        // A call that reads, and one that is refused, change nothing.
+        get(&stack, "/api/stack").await;
+        stack.control(Method::POST, "/api/faults", None).await;
+        let body = (method == Method::PUT).then(|| json!({ "iss": "off" }));
+        let done = stack.control(method, path, body).await;
+        assert!(done.status < 300, "{path}: {done:?}");
+        let event = next_text(&mut stream).await;
+        assert!(event.contains("event:state"), "{event}");
+        assert!(event.contains(&format!("data:{count}")), "{path}: {event}");
+    }
+}
+
+#[tokio::test]
 async fn event_streams_beyond_the_limit_are_refused() {
     let stack = TestStack::start().await;
     let mut open = Vec::new();
@@ -119,17 +144,21 @@ async fn event_streams_beyond_the_limit_are_refused() {
     assert_eq!(get(&stack, "/api/stack").await.status, 200);
 }
 
-/// The next event of a stream.
+/// The data of the next event of a stream.
 async fn next(stream: &mut reqwest::Response) -> Value {
+    let text = next_text(stream).await;
+    let data = text.lines().find_map(|line| line.strip_prefix("data:"));
+    serde_json::from_str(data.expect("data")).expect("JSON")
+}
+
+/// The lines of the next event of a stream.
+async fn next_text(stream: &mut reqwest::Response) -> String {
     let mut text = String::new();
-    loop {
+    while !(text.contains("data:") && text.ends_with("\n\n")) {
         let chunk = stream.chunk().await.expect("an open stream");
         text.push_str(std::str::from_utf8(&chunk.expect("a chunk")).expect("UTF-8"));
-        let data = text.lines().find_map(|line| line.strip_prefix("data:"));
-        if let (Some(data), true) = (data, text.ends_with("\n\n")) {
-            return serde_json::from_str(data).expect("JSON");
-        }
     }
+    text
 }
 
 /// The JSON of a body in an exchange.

@@ -204,7 +204,7 @@ async fn the_pages_of_stack_and_sandboxes_link_to_each_other() {
         assert!(!page.contains("<b>"), "names are escaped");
     }
     for (at, labels) in [
-        (stack_control, ["The sign-in stack", "2 sandboxes"]),
+        (stack_control, ["Inspector", "2 sandboxes"]),
         (second, ["Sandbox s2", "The stack and 1 more"]),
         (first, ["Sandbox s1 (&#60;b&#62;)", "The stack and 1 more"]),
     ] {
