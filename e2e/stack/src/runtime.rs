@@ -140,8 +140,15 @@ impl StackRuntime {
         *practice.unwrap_or_else(PoisonError::into_inner) = Some(latest);
     }
 
-    /// The most steps of each lesson that its page has shown as done, for the wall of a class.
-    /// A lesson that begins again, or a reset, takes nothing away.
+    /// Keeps the number of steps that the page of a lesson shows as done, for the wall of a
+    /// class. A lesson that begins again, or a reset, takes nothing away.
+    pub(crate) fn keep_lesson_steps(&self, lesson: &'static str, done: usize) {
+        let mut steps = self.lesson_steps();
+        let most = steps.entry(lesson).or_default();
+        *most = done.max(*most);
+    }
+
+    /// The most steps of each lesson that its page has shown as done.
     pub(crate) fn lesson_steps(&self) -> MutexGuard<'_, BTreeMap<&'static str, usize>> {
         let steps = self.lesson_steps.lock();
         steps.unwrap_or_else(PoisonError::into_inner)

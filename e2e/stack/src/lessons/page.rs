@@ -158,9 +158,7 @@ impl LessonPage {
         self.steps = steps.collect();
         self.is_complete = progress.is_complete();
         let done = progress.steps.iter().filter(|it| it.is_done()).count();
-        let mut most = runtime.lesson_steps();
-        let most = most.entry(&lesson.id).or_default();
-        *most = done.max(*most);
+        runtime.keep_lesson_steps(&lesson.id, done);
         self.login = match lesson.scope {
             Scope::OneLogin => progress.login,
             Scope::Logins(_) | Scope::Attacks => logins.last().copied(),
