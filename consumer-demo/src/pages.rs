@@ -111,12 +111,13 @@ impl Health {
         }
     }
 
-    fn label(self) -> &'static str {
+    /// The hint below the button, where there is something to say.
+    fn label(self) -> Option<&'static str> {
         match self {
-            Health::Working => "Available",
-            Health::Troubled => "Recent problems",
-            Health::Off => "Not offered at the moment",
-            Health::Unknown => "Status unknown",
+            Health::Working => None,
+            Health::Troubled => Some("Recent problems"),
+            Health::Off => Some("Not offered at the moment"),
+            Health::Unknown => Some("Status unknown"),
         }
     }
 }
