@@ -28,6 +28,8 @@ pub(crate) enum Style {
     Refused,
     /// Changed by a fault, or a resend.
     Faulted,
+    /// Not reached yet.
+    Ahead,
 }
 
 /// The texts of the demo's panel about a call. `{provider}` is filled in.
@@ -253,7 +255,7 @@ facts! {
         StartLogin: "You cancelled on the broker’s page, because you had not started this sign-in.";
     CameBack = "back to the app", Plain,
         "The broker sends the browser back to the app, and puts nothing into the address.",
-        Callback: "Your browser went there, you signed in at {provider}, and it came back with nothing in the address bar.";
+        Callback: "Your browser went to the broker’s address, you signed in at {provider}, and it came back with nothing in the address bar.";
     CameBackWithCode = "back to the app", Plain,
         "The broker sends the browser back to the app, with a code that only its backend can use.",
         LegacyCallback: "You signed in at {provider}, and your browser came back with a code and our state in the address bar.";
@@ -261,7 +263,7 @@ facts! {
         "The broker sends the browser back to the app, which will learn that the login failed.";
     Pending = "pending", Plain,
         "The login has not ended. Nothing was used up, so the app may ask again.",
-        PutBackKey: "We asked for the result, and it was still pending. That costs nothing: we keep the key.";
+        PutBackKey: "We asked for the result, and it was still pending. Nothing was used up: we keep the key.";
     SignedIn = "succeeded", Succeeded,
         "The login succeeded: the app gets the profile, and this is the only time.",
         ReadResultOnce: "We asked once for the result and got the profile of {subject}. Ask again, and the answer is 400.";
@@ -334,10 +336,13 @@ pub(crate) fn faulted(label: &str, fault: Fault) -> (String, bool) {
 }
 
 /// One of the two flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, rocket::FromFormField,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LoginFlow {
     /// The clean callback flow.
+    #[default]
     Clean,
     /// The legacy browser authorization.
     Legacy,
@@ -374,6 +379,7 @@ impl Style {
             Self::Succeeded => "succeeded",
             Self::Refused => "refused",
             Self::Faulted => "faulted",
+            Self::Ahead => "ahead",
         }
     }
 }

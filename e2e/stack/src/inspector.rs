@@ -26,6 +26,10 @@ mod sequence_view;
 mod tools;
 mod verdict;
 
+pub(crate) use diagram::{Links, Participants, in_page};
+pub(crate) use rows::{Arrow, Participant, Row};
+pub(crate) use sequence_view::Sequence;
+
 use rocket::http::ContentType;
 use rocket::{Route, routes};
 

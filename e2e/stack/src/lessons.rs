@@ -1,19 +1,20 @@
-//! The lessons of the control address: ten small exercises, each with steps that the
-//! events of the stack tick off.
+//! The lessons of the control address: twelve small exercises, each with steps that acts and
+//! answers tick off.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `lesson`, `catalogue.toml` | the ten lessons, as data: steps, buttons and ticks |
-//! | `progress` | the steps that are done, by the events since a lesson began |
+//! | `lesson`, `catalogue.toml` | the lessons, as data: steps, buttons, questions and ticks |
+//! | `progress` | the steps that are done, by the events since a lesson began and the answers |
 //! | `page`, `step_view` | the list of lessons, and the page of one |
-//! | `attacker` | the attacker of the relay lesson, and the attacks as the page shows them |
+//! | `diagram` | the diagram beside the steps |
+//! | `attacker` | the attacker of some lessons, and the attacks as the page shows them |
 //!
-//! Here are their forms: the button *Begin*, and those of the relay guard and the attacker. As
-//! the other forms of the pages they redirect back, and the guard of the control address
-//! refuses those of other origins.
+//! Here are their forms. As the other forms of the pages they redirect back, and the guard of
+//! the control address refuses those of other origins.
 //!
-//! The stack keeps nothing about a student but the attacker's cookies: the address of a
-//! lesson says where it began, and everything else follows from the events since then.
+//! The stack keeps nothing about a student but the attacker's cookies and pages: the address of
+//! a lesson says where it began and what was answered, everything else follows from the events
+//! since then, and the browser remembers which lessons are done.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -21,6 +22,7 @@
 )]
 
 mod attacker;
+mod diagram;
 mod lesson;
 mod page;
 mod progress;
@@ -32,43 +34,43 @@ use broker::relay::RelayGuard;
 use mock_upstream::{Mode, Provider};
 use rocket::form::Form;
 use rocket::http::ContentType;
-use rocket::response::Redirect;
 use rocket::{FromForm, Route, State, post, routes};
 
 use crate::facts::LoginFlow;
 use crate::page::asset;
 use crate::request::{ControlError, RedirectBack, ReturnPath, Runtime};
 pub(crate) use attacker::Attacks;
-pub(crate) use lesson::LESSONS;
-use progress::LessonRun;
+pub(crate) use lesson::CATALOGUE;
+
+/// The style of the demo's pages in the attacker's browser, without what the stack adds to them.
+const DEMO_STYLE: &str = concat!(
+    include_str!("../../../consumer-demo/static/style.css"),
+    ".kit-panel, .kit-strip, .skip { display: none; }"
+);
 
 /// The routes of the lessons and their forms.
 pub(crate) fn routes() -> Vec<Route> {
     let style = include_str!("../static/lessons.css");
-    let mut routes = routes![
+    let script = include_str!("../static/lessons.js");
+    let pages = routes![
         page::list,
         page::lesson,
-        begin,
+        clear,
         set_guard,
         attack,
-        read_as_attacker,
+        come_back
     ];
-    routes.push(asset("/lessons.css", ContentType::CSS, style));
-    routes
+    let assets = [
+        asset("/lessons.css", ContentType::CSS, style),
+        asset("/lessons.js", ContentType::JavaScript, script),
+        asset("/demo.css", ContentType::CSS, DEMO_STYLE),
+    ];
+    pages.into_iter().chain(assets).collect()
 }
 
-#[derive(FromForm)]
-struct BeginForm<'r> {
-    lesson: &'r str,
-}
-
-/// Begins a lesson: the providers show their pages, and nothing is armed.
-#[post("/do/lesson", data = "<form>")]
-fn begin(form: Form<BeginForm<'_>>, runtime: &Runtime) -> RedirectBack {
-    let known = LESSONS.iter().find(|lesson| lesson.id == form.lesson);
-    let lesson = known.ok_or_else(|| {
-        ControlError::not_found("lesson: there is no such lesson; /lessons lists them")
-    })?;
+/// Makes the stack ready for a lesson: the providers show their pages, and nothing is armed.
+#[post("/do/lesson")]
+fn clear(back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
     for provider in Provider::ALL {
         let upstream = runtime.upstream.provider(provider);
         upstream.clear_queue();
@@ -79,8 +81,7 @@ fn begin(form: Form<BeginForm<'_>>, runtime: &Runtime) -> RedirectBack {
         let set = runtime.projects.set_relay_guard(&demo, RelayGuard::Auto);
         set.map_err(ControlError::internal)?;
     }
-    let run = LessonRun::begin(runtime.event_log());
-    Ok(Redirect::to(run.path(&lesson.id, None)))
+    back.redirect()
 }
 
 #[derive(FromForm)]
@@ -94,48 +95,45 @@ fn set_guard(form: Form<GuardForm<'_>>, back: ReturnPath<'_>, runtime: &Runtime)
     let mut guards = attacker::GUARDS.into_iter();
     let guard = guards.find(|guard| guard.as_str() == form.guard);
     let guard = guard.ok_or_else(|| ControlError::bad_request("guard: auto, always or off"))?;
-    let set = runtime
-        .projects
-        .set_relay_guard(&attacker::demo(runtime)?, guard);
+    let demo = attacker::demo(runtime)?;
+    let set = runtime.projects.set_relay_guard(&demo, guard);
     set.map_err(ControlError::internal)?;
     back.redirect()
 }
 
 #[derive(FromForm)]
-struct AttackForm<'r> {
-    flow: &'r str,
+struct AttackForm {
+    flow: LoginFlow,
 }
 
 /// Starts a login at the demo, as the attacker.
 #[post("/do/attack", data = "<form>")]
 async fn attack(
-    form: Form<AttackForm<'_>>,
+    form: Form<AttackForm>,
     back: ReturnPath<'_>,
     attacks: &State<Attacks>,
     runtime: &Runtime,
 ) -> RedirectBack {
-    let flow = match form.flow {
-        "clean" => LoginFlow::Clean,
-        "legacy" => LoginFlow::Legacy,
-        _ => return Err(ControlError::bad_request("flow: clean or legacy")),
-    };
-    attacks.start(runtime, flow).await?;
+    attacks.start(runtime, form.flow).await?;
     back.redirect()
 }
 
 #[derive(FromForm)]
-struct ReadForm<'r> {
-    login: &'r str,
+struct ReturnForm<'r> {
+    /// The newest login without it.
+    login: Option<&'r str>,
+    /// Whether the attacker makes up a code and a state.
+    forged: bool,
 }
 
 /// Comes back to the demo's callback, as the attacker.
 #[post("/do/attack/read", data = "<form>")]
-async fn read_as_attacker(
-    form: Form<ReadForm<'_>>,
+async fn come_back(
+    form: Form<ReturnForm<'_>>,
     back: ReturnPath<'_>,
     attacks: &State<Attacks>,
     runtime: &Runtime,
 ) -> RedirectBack {
-    attacks.read(runtime, form.login).await?;
+    attacks.come_back(runtime, form.login, form.forged).await?;
     back.redirect()
 }

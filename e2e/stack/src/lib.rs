@@ -39,7 +39,8 @@
 //! | [`control`], `request` | the control address: the HTTP API, what its handlers take, and their errors |
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
 //! | [`sequence_diagram`] | sequence diagrams as SVG |
-//! | `lessons` | ten lessons, and the logins of the attacker in one of them |
+//! | `lessons` | twelve lessons, and the logins of the attacker in two of them |
+//! | [`regions`] | the same part of the reference consumers, in each language |
 //! | [`practice`] | the exercises of a learner, mirrored |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
@@ -85,6 +86,7 @@ mod request;
 
 mod inspector;
 mod page;
+pub mod regions;
 pub mod sequence_diagram;
 
 mod lessons;

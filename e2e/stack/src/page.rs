@@ -2,6 +2,7 @@
 //! other pages and to the other sandboxes, and how they are answered.
 
 use askama::Template;
+use broker::relay::RelayGuard;
 use rocket::http::{ContentType, Method, Status};
 use rocket::response::content::RawHtml;
 use rocket::route::{Handler, Outcome, Route};
@@ -48,6 +49,8 @@ pub(crate) struct PageHeader {
     pub(crate) sandbox: Option<String>,
     /// The URL of the demo.
     pub(crate) demo: Option<String>,
+    /// Whether the relay guard of the demo's project is off.
+    pub(crate) is_guard_off: bool,
     /// The others: the stack first, then its sandboxes.
     pub(crate) others: Vec<SandboxLink>,
 }
@@ -65,7 +68,10 @@ impl PageHeader {
             name: label(&id.to_string(), &link.name),
             ..link
         });
+        let demo = runtime.projects.find("demo").ok();
+        let guard = demo.and_then(|demo| runtime.projects.relay_guard(&demo));
         Self {
+            is_guard_off: guard == Some(RelayGuard::Off),
             sandbox: own.map(|own| label(&own.id.to_string(), &own.name)),
             demo: runtime.urls.consumer.clone(),
             others: stack.into_iter().chain(sandboxes).collect(),

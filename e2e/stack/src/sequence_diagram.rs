@@ -56,7 +56,7 @@ pub struct DiagramArrow {
     pub id: String,
     /// The whole arrow as text, for screen readers; none in a figure.
     pub description: String,
-    /// The exchange that it links to, in a page.
+    /// The exchange that it links to in a page, or a path.
     pub exchange: Option<String>,
 }
 
@@ -275,7 +275,10 @@ impl PlacedArrow {
 
 impl Links<'_> {
     pub(crate) fn to(&self, exchange: &str) -> String {
-        format!("{}?call={exchange}", self.path)
+        match exchange.starts_with('/') {
+            true => exchange.to_owned(),
+            false => format!("{}?call={exchange}", self.path),
+        }
     }
 
     pub(crate) fn is_chosen(&self, exchange: &str) -> bool {

@@ -68,7 +68,7 @@ places! {
     CallbackAgain: CLEAN, "fn nothing_under_way(", "A reload, or a visit that comes too late";
     TryEachLogin: CLEAN, "async fn read_newest_first(", "With several tabs, each login of this browser is tried";
     ReadResultOnce: CLEAN, "app.broker.read_result(&key", "The result is read once";
-    PutBackKey: CLEAN, "session.put_back(number, &key)", "A pending result costs nothing: the key is kept";
+    PutBackKey: CLEAN, "session.put_back(number, &key)", "A pending result is not used up: the key is kept";
     ForgetKey: CLEAN, "session.forget_login(number)", "The key is forgotten, also when the answer was lost";
     LegacyState: LEGACY, "LoginState::from_random(", "A fresh state for each login";
     LegacyVerifier: LEGACY, "CodeVerifier::from_random(", "A fresh code verifier; only its hash leaves this server";

@@ -7,7 +7,7 @@
 /** The ids of the parts that change. Each page has some of them, and not all at all times. */
 const LIVE = [
   "sandboxes", "clock", "advanced", "next-short", "queued", "network-short", "armed",
-  "logins", "sequence", "exchange", "lesson", "exercises", "exercise",
+  "logins", "sequence", "exchange", "lesson", "exercises", "exercise", "guard",
 ];
 const news = document.getElementById("news");
 const isInspector = Boolean(document.querySelector("main.inspector"));
@@ -69,7 +69,7 @@ function replace(id, fresh) {
     const afterwards = COMPARE[id]?.(old, fresh);
     old.replaceWith(fresh);
     afterwards?.();
-    const target = focused && (document.getElementById(focused) ?? (id === "lesson" && document.getElementById("main")));
+    const target = focused && (document.getElementById(focused) ?? (id === "lesson" && (fresh.querySelector(".current") ?? document.getElementById("main"))));
     if (target) target.focus({ preventScroll: true });
   }
 }
@@ -88,9 +88,8 @@ const COMPARE = {
     const isNew = (step) => step.matches(".done") && !old.querySelector(`#${step.id}.done`);
     const done = [...fresh.querySelectorAll(".step")].filter(isNew);
     const isComplete = done.length > 0 && !fresh.querySelector(".step:not(.done)");
-    for (const details of fresh.querySelectorAll("details")) {
-      details.open = Boolean(old.querySelector("#closing details[open]"));
-    }
+    const closing = fresh.querySelector("#closing details");
+    if (closing) closing.open = Boolean(old.querySelector("#closing details[open]"));
     if (isComplete) {
       announce("All steps are done.");
     } else if (done.length > 0) {

@@ -7,21 +7,26 @@ use crate::user::{Flow, User};
 
 /// In a lesson.
 impl User<'_> {
-    /// Goes from the list of lessons to this one, and begins.
+    /// Goes from the list of lessons to this one, which begins it.
     pub(crate) async fn begins(&self, lesson: &str) -> WebDriverResult<()> {
         self.opens_control("/lessons").await?;
         let link = format!(".cards a[href='/lessons/{lesson}']");
         self.clicks(&link).await?;
-        self.clicks("#begin").await?;
         self.sees("#check", "Check again").await
     }
 
     /// Follows the link of a step to the demo, into a new tab, and starts a sign-in there.
-    async fn starts_by(&self, step: usize, provider: &str) -> WebDriverResult<()> {
+    async fn starts_by(&self, step: usize, flow: Flow, provider: &str) -> WebDriverResult<()> {
         let demo = format!("#step-{step} a.button");
         self.follows_into_a_tab(&demo).await?;
-        self.starts(Flow::Clean, provider).await?;
+        self.starts(flow, provider).await?;
         self.is_at_the_mock_of(provider).await
+    }
+
+    /// Chooses an answer to the question of a step.
+    async fn answers(&self, step: usize, option: usize) -> WebDriverResult<()> {
+        let option = format!("#step-{step} .options li:nth-child({option}) a");
+        self.clicks(&option).await
     }
 
     /// Waits until the first `done` of `all` steps are ticked, and no other.
@@ -46,12 +51,15 @@ impl User<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn lesson_1_a_first_sign_in() {
     at_the_stack!(async |_stack, student| {
+        student.has_a_window_of(1280, 900).await?;
         let lesson = student.tab().await?;
         student.opens_control("/").await?;
         student.sees("#sequence", "Begin with lesson 1").await?;
         student.begins("first-sign-in").await?;
         student.sees_ticks(0, 3).await?;
-        student.starts_by(1, "google").await?;
+        // Faint arrows show what is to come.
+        student.finds(".diagram .step.ahead").await?;
+        student.starts_by(1, Flow::Clean, "google").await?;
         let demo = student.tab().await?;
         student.switches_to(&lesson).await?;
         student.sees_ticks(1, 3).await?;
@@ -59,12 +67,27 @@ async fn lesson_1_a_first_sign_in() {
         student.chooses("ada").await?;
         student.is_signed_in_as("Ada Lovelace").await?;
         student.switches_to(&lesson).await?;
+        student.sees_ticks(2, 3).await?;
+        student.sees_no(".diagram .step.ahead").await?;
+        // Two answers by clicking arrows of the diagram: a wrong one, and the right one.
+        let arrow = |label: &str| format!(".diagram a.step[aria-label*='{label}']");
+        student.clicks(&arrow("callback, no parameters")).await?;
+        student
+            .sees(".verdict.wrong", "nothing in its address")
+            .await?;
+        student.sees_ticks(2, 3).await?;
+        student.clicks(&arrow("200 succeeded")).await?;
         student.completes(3).await?;
         student.finds("a[href^='/present/']").await?;
-        student.clicks("#step-3 .seen a").await?;
+        // The browser remembers the language and what is done.
+        student.clicks("label[for='language-Rust']").await?;
+        student.clicks("#next").await?;
+        student.finds("#language-Rust:checked").await?;
+        student.opens_control("/lessons").await?;
         student
-            .sees("#exchange", "\"name\": \"Ada Lovelace\"")
+            .sees("[data-lesson='first-sign-in']", "✓ done")
             .await?;
+        student.sees("#continue", "Continue lesson 2").await?;
     });
 }
 
@@ -76,57 +99,93 @@ async fn lesson_10_the_relay() {
         // A careful victim.
         student.clicks("#do-1").await?;
         student.sees("#desk .state", "waits for the victim").await?;
-        student.follows_into_a_tab("#desk .bait").await?;
+        student.follows_into_a_tab("#step-2 a.button").await?;
         student.sees_confirmation_page().await?;
-        student.switches_to(&lesson).await?;
-        student.sees_ticks(2, 5).await?;
-        student.sees("#desk .state", "who is asked").await?;
-        student.follows_into_a_tab("#desk .bait").await?;
         student.cancels_confirmation().await?;
         student.sees_problem("no_session").await?;
         student.switches_to(&lesson).await?;
+        student.sees_ticks(2, 6).await?;
         student.sees("#desk .state", "pressed Cancel").await?;
         student.sees(".notice", "That is the right way out").await?;
         student.clicks("#desk li form button").await?;
-        student.sees("#desk .read", "access_denied").await?;
-        student.sees_ticks(2, 5).await?;
+        student.sees("#desk .read", "is not signed in").await?;
+        student.sees_ticks(2, 6).await?;
         // A careless one, one without the guard, and one in the legacy flow.
         let clean = [
             "waits for the victim",
             "the result is ready",
-            "signed the attacker in as Ada",
+            "is signed in",
         ];
         let legacy = [
             "Browser authorization",
             "the code went to",
-            "no code and no state",
+            "is not signed in",
         ];
-        for (step, [sent, ready, read]) in [(1, clean), (4, clean), (5, legacy)] {
+        for (step, done, [sent, ready, read]) in [(1, 3, clean), (4, 4, clean), (6, 6, legacy)] {
             if step == 4 {
                 student.clicks("#guard-off").await?;
                 student.finds("#guard-off[aria-pressed='true']").await?;
+                student.sees("#guard", "The relay guard is off").await?;
+            }
+            if step == 6 {
+                student.answers(5, 3).await?;
             }
             student.clicks(&format!("#do-{step}")).await?;
             let newest = "#desk li:first-child";
             student.sees(newest, sent).await?;
-            student.follows_into_a_tab("#desk .bait").await?;
+            let bait = "#desk li:first-child .bait";
+            student.follows_into_a_tab(bait).await?;
             if step == 1 {
                 student.waits_and_continues().await?;
             }
-            student.chooses("ada").await?;
+            student.chooses("grace").await?;
             student.sees_problem("no_session").await?;
             student.switches_to(&lesson).await?;
             student.sees(newest, ready).await?;
-            student.clicks("#desk li form button").await?;
-            student.sees("#desk .read", read).await?;
-            student.sees_ticks(step.max(3), 5).await?;
+            student.clicks("#desk li:first-child form button").await?;
+            student.sees("#desk li:first-child .read", read).await?;
+            student.sees_ticks(done, 6).await?;
+            if step == 4 {
+                // The demo as the attacker sees it.
+                let frame = "return document.querySelector('#desk iframe').srcdoc";
+                let page = student.runs(frame).await?.to_string();
+                assert!(page.contains("Signed in as"), "{page}");
+            }
         }
-        student.completes(5).await?;
-        student.clicks("#begin").await?;
+        student.completes(6).await?;
+        student.clicks("#guard button").await?;
         student.finds("#guard-auto[aria-pressed='true']").await?;
-        student
-            .sees("#desk", "No login of the attacker’s yet")
-            .await?;
+        student.sees_no("#guard .banner").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lesson_11_and_12_the_legacy_flow_is_attacked() {
+    at_the_stack!(async |_stack, student| {
+        let lesson = student.tab().await?;
+        student.begins("forged-state").await?;
+        student.clicks("#do-1").await?;
+        student.answers(2, 1).await?;
+        student.clicks("#do-3").await?;
+        student.sees("#desk .read", "is not signed in").await?;
+        student.sees("#step-2", "It called nobody").await?;
+        student.follows_into_a_tab("#step-4 a.button").await?;
+        student.chooses("grace").await?;
+        student.sees_problem("no_session").await?;
+        student.switches_to(&lesson).await?;
+        student.completes(4).await?;
+
+        student.begins("code-twice").await?;
+        student.starts_by(1, Flow::Legacy, "google").await?;
+        student.chooses("katherine").await?;
+        student.is_signed_in_as("Katherine Johnson").await?;
+        student.switches_to(&lesson).await?;
+        student.answers(2, 3).await?;
+        student.clicks("#do-3").await?;
+        student.sees_ticks(3, 4).await?;
+        student.clicks("#do-4").await?;
+        student.completes(4).await?;
+        student.sees("#step-4 .seen", "has ended the token").await?;
     });
 }
 
@@ -137,37 +196,44 @@ async fn without_scripts_buttons_work_and_a_link_checks_the_lesson() {
         student.disables_scripts().await?;
         student.begins("lost-answer").await?;
         student.clicks("#do-1").await?;
-        student.sees_ticks(1, 4).await?;
-        student.starts_by(2, "google").await?;
-        student.chooses("ada").await?;
+        student.sees_ticks(1, 5).await?;
+        student.starts_by(2, Flow::Clean, "google").await?;
+        student.chooses("hedy").await?;
         student.sees_problem("lost").await?;
         student.switches_to(&lesson).await?;
-        student.sees_ticks(1, 4).await?;
+        student.sees_ticks(1, 5).await?;
         student.clicks("#check").await?;
-        student.sees_ticks(2, 4).await?;
-        student.clicks("#do-3").await?;
-        student.sees_ticks(3, 4).await?;
+        student.sees_ticks(2, 5).await?;
+        student.answers(3, 1).await?;
+        student.sees_ticks(3, 5).await?;
+        student.clicks("#do-4").await?;
+        student.sees_ticks(4, 5).await?;
 
-        for planned in ["provider-fails", "forged-id-token"] {
-            student.begins(planned).await?;
-            student.clicks("#do-1").await?;
-            student.sees_ticks(1, 3).await?;
-        }
+        student.begins("provider-fails").await?;
+        student.clicks("#do-1").await?;
+        student.sees_ticks(1, 3).await?;
+        // What one lesson has armed is in the way of another.
         student.begins("expiry").await?;
-        student.starts_by(1, "google").await?;
+        student
+            .sees(".notice", "1 fault or failure is armed")
+            .await?;
+        student.clicks("#clear-them").await?;
+        student.sees_no(".notice").await?;
+        student.starts_by(1, Flow::Clean, "google").await?;
         student.switches_to(&lesson).await?;
         student.clicks("#check").await?;
         student.clicks("#do-2").await?;
-        student.sees_ticks(2, 4).await?;
+        student.sees_ticks(2, 5).await?;
         assert_eq!(stack.clock().advanced_ms(), 600_000);
 
         student.opens_control("/lessons/juggling").await?;
         student.sees(".notice", "There is no such lesson").await?;
-        student
-            .opens_control("/lessons/replay?run=x&since=1")
-            .await?;
+        let old = "/lessons/replay?run=x&since=1";
+        student.opens_control(old).await?;
         student.sees(".notice", "The stack was reset").await?;
         student.opens_control("/lessons/replay?since=many").await?;
-        student.sees("#begin", "Begin").await?;
+        student
+            .sees("#step-1.current", "choose Emmy Noether")
+            .await?;
     });
 }

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use stack::mask::{mask, scrub};
+use stack::regions::pieces_of;
 
 use super::Report;
 use crate::catalogue::Fix;
@@ -130,36 +131,10 @@ impl Language {
         let files = self.sources.iter();
         let pieces = files.flat_map(|(file, text)| {
             let pieces = pieces_of(text, region).into_iter();
-            pieces.map(|code| (*file, code))
+            pieces.map(|(_, code)| (*file, code))
         });
         pieces.collect()
     }
-}
-
-/// The pieces of a region: each is what stands between a mark of it, such as `# [start]`, and
-/// the next mark; `[/]` is the mark of what belongs to none.
-fn pieces_of(text: &str, region: &str) -> Vec<String> {
-    let lines: Vec<_> = text.lines().collect();
-    let pieces = lines.chunk_by(|_, next| mark(next).is_none());
-    let own = pieces.filter(|lines| mark(lines[0]) == Some(region));
-    let codes = own.map(|lines| {
-        // What a mark says of its region is a comment of it.
-        let says = lines[0].replacen(&format!(" [{region}]"), "", 1);
-        let says = Some(says.as_str()).filter(|it| it.contains(char::is_alphabetic));
-        let lines: Vec<_> = says.into_iter().chain(lines[1..].iter().copied()).collect();
-        let code = textwrap::dedent(&lines.join("\n").replace('\t', "    "));
-        code.trim_matches('\n').to_owned()
-    });
-    codes.collect()
-}
-
-/// The name in a mark; none in another line.
-fn mark(line: &str) -> Option<&str> {
-    let (comment, rest) = line.trim_start().split_once(" [")?;
-    let (name, _) = rest.split_once(']')?;
-    let is_comment = ["#", "//", "{#"].contains(&comment);
-    let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '/';
-    (is_comment && name.chars().all(is_name)).then_some(name)
 }
 
 impl Report {
@@ -273,9 +248,12 @@ mod tests {
     #[test]
     fn a_region_is_what_stands_between_marks() {
         let text = "a\n  // [one] Says.\n  b\n\n    c\n  // [/]\n#[test]\n# [two]\n\td\n";
-        assert_eq!(pieces_of(text, "one"), ["// Says.\nb\n\n  c"]);
-        assert_eq!(pieces_of(text, "/"), ["#[test]"]);
-        assert_eq!(pieces_of(text, "two"), ["d"]);
+        assert_eq!(
+            pieces_of(text, "one"),
+            [(2, "// Says.\nb\n\n  c".to_owned())]
+        );
+        assert_eq!(pieces_of(text, "/"), [(6, "#[test]".to_owned())]);
+        assert_eq!(pieces_of(text, "two"), [(8, "d".to_owned())]);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use askama::Template;
 
 use super::story::{Line, Source, Story};
 use crate::event_log::LoggedEvent;
-use crate::facts::LoginFlow;
 use crate::facts::meaning::{Outcome, meaning};
+use crate::facts::{LoginFlow, begun_at};
 use crate::proxy::ProxyState;
 use crate::sources::Place;
 
@@ -62,10 +62,15 @@ impl LoginChoice<'_> {
                 _ => Panel::default(),
             };
         };
-        let story = self.story(&chosen.events, format!("/logins/{}", chosen.id));
+        let path = format!("/logins/{}", chosen.id);
+        let story = self.story(&chosen.events, path.clone());
         let was_called = chosen.last_seq() > self.before;
         Panel::of(match (page, problem) {
-            (Page::Callback(flow), Some("no_session" | "expired")) => story.without_login(flow),
+            (Page::Callback(flow), Some("expired")) => {
+                let begun = begun_at(chosen.events.iter().map(AsRef::as_ref));
+                story.expired(begun.unwrap_or_default(), flow, path)
+            }
+            (Page::Callback(flow), Some("no_session")) => story.without_login(flow),
             (Page::Callback(flow), Some("refused")) if !was_called => story.without_login(flow),
             _ => story,
         })

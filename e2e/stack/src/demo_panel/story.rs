@@ -95,6 +95,20 @@ impl Story {
         }
     }
 
+    /// The same story of the login that began at `at`, and a visit of the callback after its
+    /// end; `path` is that of its diagram.
+    pub(super) fn expired(mut self, at: i64, flow: LoginFlow, path: String) -> Self {
+        let place = match flow {
+            LoginFlow::Clean => Place::CallbackAgain,
+            LoginFlow::Legacy => Place::LegacyConsumeState,
+        };
+        let time = labels::time_of_day(at);
+        let text =
+            format!("Your login of {time} (UTC) had expired, so we did not call the broker.");
+        self.say(Tone::Bad, place, Some(path), text);
+        self
+    }
+
     /// The same story, and a start that reached no broker.
     pub(super) fn without_broker(self) -> Self {
         self.with(
@@ -183,6 +197,13 @@ impl Story {
     ) {
         let fact = meaning.fact;
         if let Some((place, text)) = fact.labels().panel {
+            // Nothing of this login has come back.
+            let text = match &self.is_at_provider {
+                Some(_) if fact == Fact::Pending => {
+                    "Another tab of yours came back first, so we asked about this login too: still pending. Nothing was used up: we keep the key."
+                }
+                _ => text,
+            };
             let (tone, half) = match fact {
                 Fact::Failed | Fact::Cancelled => (Tone::Bad, "answer"),
                 Fact::Authorized => (Tone::Plain, "request"),
@@ -225,6 +246,12 @@ impl Story {
     fn add_failure_there(&mut self, event: &LoggedEvent, arrow: Option<String>) {
         let cause = match event.rule {
             Some("upstream.denied") => format!("You cancelled at {}.", self.provider),
+            Some("upstream_login.expiry") => {
+                format!(
+                    "You signed in at {}, after the login had expired.",
+                    self.provider
+                )
+            }
             _ => happened(event),
         };
         let (back, place) = match self.is_legacy {

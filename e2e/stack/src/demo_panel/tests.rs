@@ -56,6 +56,14 @@ fn a_visit_without_a_login_calls_no_broker() {
 }
 
 #[test]
+fn a_visit_after_the_end_names_the_login_and_its_diagram() {
+    let path = "/logins/aLogin".to_owned();
+    let story = Story::default().expired(61_000, LoginFlow::Clean, path);
+    let told = "[bad] CallbackAgain: Your login of 00:01:01 (UTC) had expired, so we did not call the broker. /logins/aLogin\n";
+    assert_eq!(shown(&story.into_lines()), told);
+}
+
+#[test]
 fn a_failure_without_an_error_is_told_in_words() {
     let login = Login {
         events: events("read consumer POST /v1/login/result 200 +result_consumed\n"),

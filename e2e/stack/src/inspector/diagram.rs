@@ -2,6 +2,7 @@
 
 use super::rows::{Arrow, Participant, Row};
 use crate::compared::Compared;
+use crate::facts::Style;
 use crate::labels;
 use crate::sequence_diagram::{DiagramArrow, Frame, SequenceDiagram, shortened};
 
@@ -126,12 +127,12 @@ impl Participants {
         }
     }
 
-    fn describe_arrow(&self, arrow: &Arrow) -> String {
+    pub(crate) fn describe_arrow(&self, arrow: &Arrow) -> String {
         let (from, to) = (self.name(arrow.from), self.name(arrow.to));
-        let end = if arrow.arrives {
-            ""
-        } else {
-            " (does not arrive)"
+        let end = match (arrow.arrives, arrow.style) {
+            (true, Style::Ahead) => " (not yet)",
+            (true, _) => "",
+            (false, _) => " (does not arrive)",
         };
         let detail = arrow.detail.iter().map(|it| format!(": {it}"));
         let detail: String = detail.collect();

@@ -17,6 +17,18 @@ pub(crate) enum Participant {
     Provider,
 }
 
+impl Participant {
+    /// The participant with this name in an event.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "browser" => Self::Browser,
+            "consumer" => Self::Consumer,
+            "broker" => Self::Broker,
+            _ => Self::Provider,
+        }
+    }
+}
+
 /// One row of the diagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Row {
@@ -35,6 +47,22 @@ pub(crate) enum Row {
 pub(crate) struct Expiry {
     pub(crate) text: String,
     pub(crate) is_over: bool,
+}
+
+impl Row {
+    pub(crate) fn as_arrow(&self) -> Option<&Arrow> {
+        match self {
+            Self::Arrow(arrow) => Some(arrow),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_arrow_mut(&mut self) -> Option<&mut Arrow> {
+        match self {
+            Self::Arrow(arrow) => Some(arrow),
+            _ => None,
+        }
+    }
 }
 
 /// A message from one participant to another.

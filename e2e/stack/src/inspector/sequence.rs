@@ -234,7 +234,7 @@ impl SequenceBuilder<'_> {
             exchange: Some(event.request_id.clone()),
             ..Arrow::plain(
                 id,
-                participant(event.from),
+                Participant::named(event.from),
                 Participant::Broker,
                 &event.operation,
             )
@@ -303,7 +303,7 @@ impl SequenceBuilder<'_> {
             arrives: arrives && !is_held,
             took: self.answers.took(&event.request_id),
             exchange: Some(event.request_id.clone()),
-            ..Arrow::plain(id, Participant::Broker, participant(event.from), label)
+            ..Arrow::plain(id, Participant::Broker, Participant::named(event.from), label)
         }));
         note.into_iter().for_each(|note| self.add_note(note));
     }
@@ -338,14 +338,5 @@ impl SequenceBuilder<'_> {
             style: texts.style,
             ..Arrow::plain(id, from, to, texts.label)
         }));
-    }
-}
-
-fn participant(name: &str) -> Participant {
-    match name {
-        "browser" => Participant::Browser,
-        "consumer" => Participant::Consumer,
-        "broker" => Participant::Broker,
-        _ => Participant::Provider,
     }
 }

@@ -93,7 +93,7 @@ impl Sequence {
             state: Some(labels::state(status.state)),
             events,
             rows,
-            participants: participants(runtime, consumer, status.provider),
+            participants: Participants::of(runtime, &consumer, status.provider),
         })
     }
 
@@ -108,7 +108,7 @@ impl Sequence {
             state: None,
             events,
             rows,
-            participants: participants(runtime, "any project".to_owned(), None),
+            participants: Participants::of(runtime, "any project", None),
         }
     }
 
@@ -188,25 +188,28 @@ pub(super) fn planned(runtime: &StackRuntime) -> HashMap<String, Planned> {
     all.collect()
 }
 
-fn participants(
-    runtime: &StackRuntime,
-    consumer: String,
-    provider: Option<&'static str>,
-) -> Participants {
-    let host = |url: &str| {
-        url.split_once("://")
-            .map_or(url, |(_, host)| host)
-            .to_owned()
-    };
-    Participants {
-        consumer,
-        provider,
-        broker_host: host(&runtime.urls.broker),
-        provider_host: match provider {
-            Some("google") => host(&runtime.urls.upstreams.google),
-            Some(_) => host(&runtime.urls.upstreams.github),
-            None => "not known yet".to_owned(),
-        },
+impl Participants {
+    /// Those of a login at `consumer`.
+    pub(crate) fn of(
+        runtime: &StackRuntime,
+        consumer: &str,
+        provider: Option<&'static str>,
+    ) -> Self {
+        let host = |url: &str| {
+            url.split_once("://")
+                .map_or(url, |(_, host)| host)
+                .to_owned()
+        };
+        Self {
+            consumer: consumer.to_owned(),
+            provider,
+            broker_host: host(&runtime.urls.broker),
+            provider_host: match provider {
+                Some("google") => host(&runtime.urls.upstreams.google),
+                Some(_) => host(&runtime.urls.upstreams.github),
+                None => "not known yet".to_owned(),
+            },
+        }
     }
 }
 

@@ -1,20 +1,18 @@
-//! The attacker of the relay lesson. They start logins at the demo, keep the demo's cookies,
-//! send the address to a victim, and come back for the result. Their client is no browser: it
-//! follows no redirect. And the attacker's desk, which shows the attacks on the page.
+//! The attacker of some lessons. They start logins at the demo, keep the demo's cookies, send
+//! the address to a victim, and come back for the result. Their client is no browser: it follows
+//! no redirect. And the attacker's desk, which shows the attacks on the page.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use broker::relay::RelayGuard;
 use contract::{ClientId, LoginLifetime};
 use reqwest::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
-use reqwest::{Certificate, Client, Method, Response, redirect, retry};
+use reqwest::{Certificate, Client, Method, redirect, retry};
 
+use super::lesson::{CATALOGUE, Press};
 use super::progress::LessonEvent;
-use crate::event_log::EventLog;
-use crate::facts::meaning::Outcome;
-use crate::facts::{Fact, LoginFlow};
+use crate::facts::LoginFlow;
 use crate::labels;
 use crate::request::ControlError;
 use crate::runtime::StackRuntime;
@@ -25,37 +23,62 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The number of attacks that are kept.
 const MAX_ATTACKS: usize = 20;
 
+/// A code and a state of the attacker's own making.
+const FORGED: &str =
+    "?code=forged-by-the-attacker&state=forged-by-the-attacker-forged-by-the-attack";
+
 /// The logins that the attacker has started, oldest first.
 #[derive(Default)]
-pub(crate) struct Attacks(Mutex<VecDeque<Attack>>);
+pub(crate) struct Attacks(Mutex<Vec<Attack>>);
 
 /// A login that the attacker has started.
-#[derive(Clone)]
-pub(super) struct Attack {
-    pub(super) login: String,
+#[derive(Clone, Default)]
+pub(crate) struct Attack {
+    pub(crate) login: String,
     /// The run of the event log, which a reset ends.
-    run: String,
-    flow: LoginFlow,
+    pub(crate) run: String,
+    pub(crate) flow: LoginFlow,
     /// The address that is sent to the victim.
-    pub(super) link: String,
+    pub(crate) link: String,
     /// The sequence number of the last event before it.
-    pub(super) after: u64,
+    pub(crate) after: u64,
     /// The time of the start, in Unix milliseconds.
-    at: i64,
-    /// Whether the demo has signed the attacker in who came back for the result; `None` before
-    /// that.
-    pub(super) is_in: Option<bool>,
+    pub(crate) at: i64,
+    pub(crate) back: Option<Return>,
     /// The cookies that the attacker's browser has of the demo: names with their values.
-    cookies: Vec<(String, String)>,
+    pub(crate) cookies: Vec<(String, String)>,
+}
+
+/// The end of the attacker's last return to the demo's callback.
+#[derive(Clone)]
+pub(crate) struct Return {
+    pub(crate) is_in: bool,
+    /// Whether it was with a state that the demo has not drawn.
+    pub(crate) is_forged: bool,
+    /// The page that the attacker's browser shows.
+    pub(crate) page: String,
+}
+
+impl Attack {
+    /// The button that started it, as its form.
+    pub(crate) fn press(&self) -> Press {
+        let flow = match self.flow {
+            LoginFlow::Clean => "clean",
+            LoginFlow::Legacy => "legacy",
+        };
+        Press::form("/do/attack", &[("flow", flow)])
+    }
 }
 
 impl Attacks {
-    /// The attacks since the start of the stack, or since its last reset.
-    pub(super) fn list(&self, event_log: &EventLog) -> Vec<Attack> {
-        let run = event_log.run();
+    /// The attacks since the event `since`, of this run of the stack.
+    pub(super) fn since(&self, runtime: &StackRuntime, since: u64) -> Vec<Attack> {
+        let run = runtime.event_log().run();
         let attacks = self.lock();
-        let of_run = attacks.iter().filter(|it| it.run == run);
-        of_run.cloned().collect()
+        let own = attacks
+            .iter()
+            .filter(|it| it.run == run && it.after >= since);
+        own.cloned().collect()
     }
 
     /// Starts a login at the demo with Google.
@@ -71,59 +94,71 @@ impl Attacks {
             LoginFlow::Clean => "/login/google",
             LoginFlow::Legacy => "/legacy/login/google",
         };
-        let link = send(runtime, Method::POST, path, &mut cookies).await?;
+        let (link, _) = send(runtime, Method::POST, path, &mut cookies).await?;
         let found = link.and_then(|link| Some((event_log.secrets().login_at(&link)?, link)));
         let (login, link) = found.ok_or_else(|| {
             ControlError::unavailable(
-                "the demo did not start a login; is a fault armed? Begin the lesson again",
+                "the demo did not start a login; is a fault armed? Clear it, and start again",
             )
         })?;
         let mut attacks = self.lock();
         attacks.retain(|it| it.run == run);
-        if attacks.len() == MAX_ATTACKS {
-            attacks.pop_front();
-        }
-        attacks.push_back(Attack {
+        let surplus = (attacks.len() + 1).saturating_sub(MAX_ATTACKS);
+        attacks.drain(..surplus);
+        attacks.push(Attack {
             login: login.as_str().to_owned(),
             run,
             flow,
             link,
             after,
             at: runtime.clock.now_ms(),
-            is_in: None,
+            back: None,
             cookies,
         });
         Ok(())
     }
 
-    /// Comes back to the demo's callback with the cookies of the attacker.
-    pub(super) async fn read(
+    /// Comes back to the demo's callback with the cookies of the attacker: for `login`, or for
+    /// the newest one.
+    pub(super) async fn come_back(
         &self,
         runtime: &StackRuntime,
-        login: &str,
+        login: Option<&str>,
+        is_forged: bool,
     ) -> Result<(), ControlError> {
         let gone = || {
             ControlError::not_found(
                 "login: the attacker started no such login, or the stack was reset; start another",
             )
         };
-        let event_log = runtime.event_log();
-        let mut known = self.list(event_log).into_iter();
-        let mut attack = known.find(|it| it.login == login).ok_or_else(gone)?;
+        let mut newest_first = self.since(runtime, 0).into_iter().rev();
+        let known = newest_first.find(|it| login.is_none_or(|login| it.login == login));
+        let mut attack = known.ok_or_else(gone)?;
         let path = match attack.flow {
             LoginFlow::Clean => "/callback",
             LoginFlow::Legacy => "/legacy/callback",
         };
-        let target = send(runtime, Method::GET, path, &mut attack.cookies).await?;
+        let path = format!("{path}{}", if is_forged { FORGED } else { "" });
+        let cookies = &mut attack.cookies;
+        let (target, mut page) = send(runtime, Method::GET, &path, cookies).await?;
         // The demo redirects a user who is signed in to their profile.
-        attack.is_in = Some(target.as_deref() == Some("/profile"));
+        let is_in = target.as_deref() == Some("/profile");
+        if is_in {
+            (_, page) = send(runtime, Method::GET, "/profile", cookies).await?;
+        }
+        attack.back = Some(Return {
+            is_in,
+            is_forged,
+            page: page
+                .replace("/style.css", "/demo.css")
+                .replace("/kit/panel.css", "/demo.css"),
+        });
         let mut attacks = self.lock();
-        let mut of_run = attacks.iter_mut().filter(|it| it.run == event_log.run());
-        let known = of_run.find(|it| it.login == attack.login);
+        let known = attacks.iter_mut().find(|it| it.login == attack.login);
         known.map(|known| *known = attack).ok_or_else(gone)
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Attack>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Attack>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,29 +169,33 @@ pub(super) fn demo(runtime: &StackRuntime) -> Result<ClientId, ControlError> {
     demo.map_err(|_| ControlError::not_found("this sandbox has no demo"))
 }
 
-/// Sends a request to the demo, and returns the address that it redirects to.
+/// Sends a request to the demo, and returns the address that it redirects to, and its page.
 async fn send(
     runtime: &StackRuntime,
     method: Method,
     path: &str,
     cookies: &mut Vec<(String, String)>,
-) -> Result<Option<String>, ControlError> {
+) -> Result<(Option<String>, String), ControlError> {
     let demo = runtime.urls.consumer.as_ref().ok_or_else(|| {
         ControlError::not_found("this sandbox has no demo; the lessons of the stack have one")
     })?;
-    let pairs = cookies
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
+    let pairs = cookies.iter().map(|(name, it)| format!("{name}={it}"));
     let request = client(runtime)?
         .request(method, format!("{demo}{path}"))
         .header(ORIGIN, demo)
         .header(COOKIE, pairs.collect::<Vec<_>>().join("; "));
-    let answer = request.send().await;
-    let answer = answer
-        .map_err(|_| ControlError::unavailable("the demo does not answer; is it running?"))?;
-    learn(cookies, &answer);
+    let silent = |_| ControlError::unavailable("the demo does not answer; is it running?");
+    let answer = request.send().await.map_err(silent)?;
+    for line in answer.headers().get_all(SET_COOKIE) {
+        let pair = line.to_str().unwrap_or_default().split(';').next();
+        if let Some((name, value)) = pair.and_then(|pair| pair.split_once('=')) {
+            cookies.retain(|(known, _)| known != name);
+            cookies.push((name.to_owned(), value.to_owned()));
+        }
+    }
     let location = answer.headers().get(LOCATION);
-    Ok(location.and_then(|it| it.to_str().ok().map(str::to_owned)))
+    let location = location.and_then(|it| it.to_str().ok().map(str::to_owned));
+    Ok((location, answer.text().await.map_err(silent)?))
 }
 
 fn client(runtime: &StackRuntime) -> Result<Client, ControlError> {
@@ -170,17 +209,6 @@ fn client(runtime: &StackRuntime) -> Result<Client, ControlError> {
         http = http.tls_certs_merge([authority.map_err(ControlError::internal)?]);
     }
     http.build().map_err(ControlError::internal)
-}
-
-fn learn(cookies: &mut Vec<(String, String)>, answer: &Response) {
-    for line in answer.headers().get_all(SET_COOKIE) {
-        let pair = line.to_str().unwrap_or_default().split(';').next();
-        let Some((name, value)) = pair.and_then(|pair| pair.split_once('=')) else {
-            continue;
-        };
-        cookies.retain(|(known, _)| known != name);
-        cookies.push((name.to_owned(), value.to_owned()));
-    }
 }
 
 /// The settings of a relay guard, as a student chooses among them.
@@ -201,79 +229,37 @@ pub(super) struct AttackView {
     /// The time at which it expires, in Unix milliseconds, and the time that is left.
     pub(super) expires: (i64, String),
     pub(super) state: &'static str,
-    /// The demo's answer to the attacker who came back, in a sentence.
-    pub(super) read: Option<String>,
     /// Whether the broker has seen it, so that there is a diagram.
     pub(super) is_known: bool,
 }
 
 impl AttackerDesk {
     pub(super) fn new(
-        attacks: Vec<Attack>,
+        runtime: &StackRuntime,
+        attacks: &[Attack],
         events: &[LessonEvent<'_>],
-        relay_guard: RelayGuard,
-        now_ms: i64,
     ) -> Self {
-        let guard = |guard: RelayGuard| (guard.as_str(), guard == relay_guard);
-        let newest_first = attacks.into_iter().rev();
-        let shown = newest_first.map(|attack| AttackView::new(attack, events, now_ms));
+        let set = demo(runtime).ok();
+        let set = set.and_then(|demo| runtime.projects.relay_guard(&demo));
+        let view = |attack: &Attack| {
+            let login = attack.login.as_str();
+            let of_login = |it: &&LessonEvent<'_>| it.event.login.as_deref() == Some(login);
+            let mut its = events.iter().filter(of_login).rev().peekable();
+            let expires_at = attack.at + LoginLifetime::MS;
+            let left = labels::minutes(expires_at - runtime.clock.now_ms());
+            AttackView {
+                attack: attack.clone(),
+                flow: labels::flow(Some(attack.flow)),
+                expires: (expires_at, left),
+                is_known: its.peek().is_some(),
+                state: its
+                    .find_map(|it| CATALOGUE.victim(it.meaning.fact))
+                    .unwrap_or("waits for the victim"),
+            }
+        };
         Self {
-            guards: GUARDS.map(guard),
-            attacks: shown.collect(),
+            guards: GUARDS.map(|guard| (guard.as_str(), Some(guard) == set)),
+            attacks: attacks.iter().rev().map(view).collect(),
         }
-    }
-}
-
-impl AttackView {
-    fn new(attack: Attack, events: &[LessonEvent<'_>], now_ms: i64) -> Self {
-        let its: Vec<_> = events
-            .iter()
-            .filter(|it| it.event.login.as_deref() == Some(&attack.login))
-            .collect();
-        let expires_at = attack.at + LoginLifetime::MS;
-        let progress = its.iter().rev().find_map(|it| state(it.meaning.fact));
-        Self {
-            flow: labels::flow(Some(attack.flow)),
-            expires: (expires_at, labels::minutes(expires_at - now_ms)),
-            state: progress.unwrap_or("waits for the victim"),
-            read: attack.is_in.map(|is_in| report(is_in, attack.flow, &its)),
-            is_known: !its.is_empty(),
-            attack,
-        }
-    }
-}
-
-/// The progress of the victim, by the last fact that shows it.
-fn state(fact: Fact) -> Option<&'static str> {
-    Some(match fact {
-        Fact::Asked => "opened by the victim, who is asked",
-        Fact::SentToProvider => "opened by the victim, who was not asked",
-        Fact::Authorized => "opened by the victim",
-        Fact::Confirmed => "the victim pressed Continue",
-        Fact::Cancelled => "the victim pressed Cancel: it is over",
-        Fact::AskedOnReturn => "the victim is back from the provider, and is asked",
-        Fact::FailedThere => "the sign-in failed: it is over",
-        Fact::CameBack => "the victim signed in: the result is ready",
-        Fact::CameBackWithCode => "the victim signed in: the code went to the victim’s browser",
-        Fact::SignedIn | Fact::Failed => "the result was read",
-        _ => return None,
-    })
-}
-
-/// The demo's answer to the attacker, in a sentence.
-fn report(is_in: bool, flow: LoginFlow, events: &[&LessonEvent<'_>]) -> String {
-    let outcome = events.iter().rev().find_map(|it| it.meaning.outcome());
-    match (is_in, outcome) {
-        (true, Some(Outcome::SignedIn(user))) => {
-            format!("The demo has signed the attacker in as {user}.")
-        }
-        (true, _) => "The demo has signed the attacker in.".to_owned(),
-        (false, Some(Outcome::Failed(error))) => {
-            format!("The attacker is not signed in: the login failed with {error}.")
-        }
-        (false, _) if flow == LoginFlow::Legacy => {
-            "The attacker is not signed in: their browser has no code and no state.".to_owned()
-        }
-        (false, _) => "The attacker is not signed in: there is no result yet.".to_owned(),
     }
 }

@@ -1,22 +1,22 @@
 //! The list of lessons, and the page of one.
 
 use askama::Template;
-use broker::relay::RelayGuard;
 use contract::Rule;
-use mock_upstream::{Next, Provider};
+use mock_upstream::{Mode, Next, Provider};
+use rocket::response::Redirect;
 use rocket::{State, get};
 
-use super::attacker::{self, AttackerDesk, Attacks};
-use super::lesson::{LESSONS, Lesson, Preparation, Scope, Tick};
-use super::progress::{Beginning, LessonEvent, LessonRun, Progress, StackState, lesson_events};
-use super::step_view::{ActionView, Piece, StepView, pieces};
+use super::attacker::{Attack, AttackerDesk, Attacks};
+use super::diagram::LessonDiagram;
+use super::lesson::{CATALOGUE, Lesson, Press, QuestionKind, Scope, Tick};
+use super::progress::{LessonEvents, LessonRun, Progress, Situation};
+use super::step_view::{ActionView, StepView, Steps};
+use crate::facts::LoginFlow;
 use crate::labels;
 use crate::page::{PageHeader, PageResponse, found, html};
+use crate::regions::{Excerpt, excerpts};
 use crate::request::Runtime;
 use crate::runtime::StackRuntime;
-
-/// The number of other logins that a page offers.
-const MAX_CHOICES: usize = 5;
 
 #[derive(Template)]
 #[template(path = "lessons/list.html")]
@@ -29,30 +29,34 @@ struct ListPage {
 
 #[derive(Template)]
 #[template(path = "lessons/lesson.html")]
-struct LessonPage {
+pub(super) struct LessonPage {
     header: PageHeader,
     lesson: &'static Lesson,
     number: usize,
     next: Option<&'static Lesson>,
     /// The sequence number of the last event on the page.
     seq: u64,
-    has_begun: bool,
-    notices: Vec<Notice>,
+    /// Whether the stack was reset since the lesson began.
+    was_reset: bool,
+    /// The number of faults and planned failures that no step has armed.
+    foreign: usize,
+    /// Whether a provider signs its users in without a page.
+    is_automatic: bool,
+    /// Whether a login of the other flow was started.
+    has_other_flow: bool,
+    missed: Option<&'static str>,
+    out_of_order: Option<(usize, usize)>,
+    /// The number of logins that have started.
+    started: usize,
     steps: Vec<StepView>,
-    is_complete: bool,
+    done: usize,
     /// The address of this page.
     path: String,
     /// The login that counts.
     login: Option<String>,
+    diagram: LessonDiagram,
     desk: Option<AttackerDesk>,
-}
-
-/// A sentence about something unexpected, with the way on.
-struct Notice {
-    text: String,
-    links: Vec<(String, String)>,
-    /// Whether the way on is to begin again.
-    begins_again: bool,
+    code: Vec<Excerpt>,
 }
 
 #[get("/lessons")]
@@ -63,60 +67,138 @@ pub(super) fn list(runtime: &Runtime) -> PageResponse {
 fn render_list(runtime: &StackRuntime, has_unknown: bool) -> PageResponse {
     let page = ListPage {
         header: PageHeader::new(runtime),
-        lessons: &LESSONS,
+        lessons: &CATALOGUE.lessons,
         has_unknown,
     };
     (found(!has_unknown), html(&page))
 }
 
-/// One lesson. `run` and `since` say where it began, `login` which login counts.
-#[get("/lessons/<id>?<run>&<since>&<login>")]
-pub(super) fn lesson(
+/// One lesson. `run` and `since` say where it began; without them it begins now. Each `answer`
+/// is one to its question.
+#[get("/lessons/<id>?<run>&<since>&<answer>")]
+pub(super) async fn lesson(
     id: &str,
     run: Option<&str>,
     since: Option<&str>,
-    login: Option<&str>,
+    answer: Vec<String>,
     attacks: &State<Attacks>,
     runtime: &Runtime,
-) -> PageResponse {
-    let Some(index) = LESSONS.iter().position(|lesson| lesson.id == id) else {
-        return render_list(runtime, true);
+) -> Result<PageResponse, Redirect> {
+    let Some((number, lesson)) = CATALOGUE.find(id) else {
+        return Ok(render_list(runtime, true));
     };
-    let lesson = &LESSONS[index];
-    let mut page = LessonPage {
-        header: PageHeader::new(runtime),
-        lesson,
-        number: index + 1,
-        next: LESSONS.get(index + 1),
-        // Before the events are read: one that comes in between is announced.
-        seq: runtime.event_log().last_seq(),
-        has_begun: false,
-        notices: Vec::new(),
-        steps: lesson.steps.iter().map(StepView::idle).collect(),
-        is_complete: false,
-        path: format!("/lessons/{id}"),
-        login: None,
-        desk: None,
+    let Some(run) = LessonRun::parse(run, since, runtime.event_log()) else {
+        let begins = LessonRun::begin(runtime.event_log());
+        return Err(Redirect::to(begins.path(id)));
     };
-    if runtime.urls.consumer.is_none() {
-        page.notices.push(Notice::plain(
-            "This sandbox has no demo, which the lessons need. Use the lessons of the stack.",
-        ));
-    }
-    match Beginning::parse(run, since, runtime.event_log()) {
-        Beginning::None => {}
-        Beginning::Reset => page.notices.push(Notice::to_begin_again(
-            "The stack was reset since this lesson began, and its events are gone. Your place in the lesson went with them.",
-        )),
-        Beginning::At(run) => page.fill(runtime, attacks, &run, login),
-    }
-    (found(true), html(&page))
+    let run = run.with_answers(answer);
+    let page = LessonPage::new(runtime, attacks, number, lesson, &run).await;
+    Ok((found(true), html(&page)))
 }
 
 impl LessonPage {
-    /// The paragraphs at the end.
-    fn closing(&self) -> impl Iterator<Item = Vec<Piece<'static>>> {
-        self.lesson.closing.iter().map(|text| pieces(text))
+    async fn new(
+        runtime: &StackRuntime,
+        attacks: &Attacks,
+        number: usize,
+        lesson: &'static Lesson,
+        run: &LessonRun,
+    ) -> Self {
+        let log = runtime.event_log();
+        // Before the events are read: one that comes in between is announced.
+        let seq = log.last_seq();
+        let attacks = attacks.since(runtime, run.since);
+        let situation = situation(runtime, &attacks, run);
+        let events = log.events(run.since, None);
+        let events = LessonEvents::new(lesson.scope, &events, log, &attacks);
+        let progress = Progress::new(lesson, &events, &situation);
+        let done = progress.done.len();
+        runtime.keep_lesson_steps(&lesson.id, done);
+        let login = progress.login.or(events.logins.last().copied());
+        let newest = attacks.last().filter(|_| lesson.scope.is_attack());
+        let flow = newest.map_or(lesson.scope.flow(), |attack| attack.flow);
+        let question = (0..)
+            .zip(&lesson.steps)
+            .find_map(|(index, step)| match &step.tick {
+                Tick::Question(it) if it.kind == QuestionKind::Arrows && index <= done => {
+                    Some((it, index == done))
+                }
+                _ => None,
+            });
+        let diagram = LessonDiagram::new(runtime, login, flow, question, (lesson, run)).await;
+        let steps = Steps {
+            lesson,
+            run,
+            progress: &progress,
+            events: &events,
+            link: newest.map(|attack| attack.link.as_str()),
+            runtime,
+        };
+        Self {
+            header: PageHeader::new(runtime),
+            lesson,
+            number,
+            next: CATALOGUE.lessons.get(number),
+            seq,
+            steps: steps.views(),
+            done,
+            path: run.path(&lesson.id),
+            login: login.map(ToOwned::to_owned),
+            desk: newest.map(|_| AttackerDesk::new(runtime, &attacks, &events.events)),
+            code: excerpts(&lesson.code),
+            diagram,
+            was_reset: run.was_reset,
+            foreign: count_foreign(lesson, &situation),
+            is_automatic: Provider::ALL
+                .into_iter()
+                .any(|it| runtime.upstream.provider(it).mode() == Mode::Automatic),
+            has_other_flow: events.has_other_flow && done < lesson.steps.len(),
+            missed: progress.missed.map(|missed| missed.advice.as_str()),
+            out_of_order: progress.out_of_order,
+            started: events.logins.len(),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.done == self.steps.len()
+    }
+
+    /// A text as HTML, in which `*…*` is the label of a button and `` `…` `` is code.
+    pub(super) fn marked(text: &str) -> String {
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+        let marks = [('*', "strong"), ('`', "code")];
+        marks.into_iter().fold(escaped, |text, (mark, tag)| {
+            let parts = text.split(mark).enumerate();
+            let tagged = parts.map(|(index, part)| match index % 2 {
+                0 => part.to_owned(),
+                _ => format!("<{tag}>{part}</{tag}>"),
+            });
+            tagged.collect()
+        })
+    }
+
+    /// The number of lessons.
+    fn count(&self) -> usize {
+        CATALOGUE.lessons.len()
+    }
+
+    /// The names of the lesson's flow at the demo, and of the other one.
+    fn flows(&self) -> [&'static str; 2] {
+        use LoginFlow::{Clean, Legacy};
+        let [own, other] = match self.lesson.scope.flow() {
+            Clean => [Clean, Legacy],
+            Legacy => [Legacy, Clean],
+        };
+        [own, other].map(|flow| labels::flow(Some(flow)))
+    }
+
+    /// The call that shows the answer to a question about arrows.
+    fn call_of<'a>(&'a self, step: &'a StepView) -> Option<&'a String> {
+        let Tick::Question(question) = &step.step.tick else {
+            return step.call.as_ref();
+        };
+        let label = question.options.first().filter(|_| step.is_done)?;
+        self.diagram.calls.get(&label.text)
     }
 
     /// The rules with their sources.
@@ -124,166 +206,43 @@ impl LessonPage {
         let rules = self.lesson.rules.iter().map(|rule| rule.0);
         rules.map(|rule| (rule, labels::source(&rule.source().to_string())))
     }
-
-    /// Adds what has happened since `run` began.
-    fn fill(
-        &mut self,
-        runtime: &StackRuntime,
-        attacks: &Attacks,
-        run: &LessonRun,
-        chosen: Option<&str>,
-    ) {
-        let lesson = self.lesson;
-        let log = runtime.event_log();
-        let attacks = attacks.list(log);
-        let is_attack = |login: &str| attacks.iter().any(|attack| attack.login == login);
-        let events = log.events(run.since, None);
-        let (events, logins) = lesson_events(&events, log, &is_attack);
-        let stack = stack_state(runtime);
-        let progress = Progress::new(lesson, &events, &logins, chosen, &stack);
-        self.has_begun = true;
-        self.path = run.path(&lesson.id, chosen);
-        self.notices.extend(notices(lesson, &progress));
-        let which = LoginNotice {
-            run,
-            lesson,
-            events: &events,
-            logins: &logins,
-        };
-        self.notices.extend(which.of(chosen, progress.login));
-        let steps = lesson.steps.iter().enumerate().map(|(index, step)| {
-            let before = index.checked_sub(1).map(|before| &progress.steps[before]);
-            StepView::new(step, &progress.steps[index], before, &events, runtime)
-        });
-        self.steps = steps.collect();
-        self.is_complete = progress.is_complete();
-        let done = progress.steps.iter().filter(|it| it.is_done()).count();
-        runtime.keep_lesson_steps(&lesson.id, done);
-        self.login = match lesson.scope {
-            Scope::OneLogin => progress.login,
-            Scope::Logins(_) | Scope::Attacks => logins.last().copied(),
-        }
-        .map(ToOwned::to_owned);
-        if lesson.scope == Scope::Attacks {
-            let attacks = attacks.iter().filter(|attack| attack.after >= run.since);
-            let attacks = attacks.cloned().collect();
-            let desk = AttackerDesk::new(attacks, &events, stack.relay_guard, stack.now_ms);
-            self.desk = Some(desk);
-        }
-    }
 }
 
-fn stack_state(runtime: &StackRuntime) -> StackState {
-    let mut planned = Vec::new();
+/// The buttons whose effect lasts, and the rest of the student's doings.
+fn situation(runtime: &StackRuntime, attacks: &[Attack], run: &LessonRun) -> Situation {
+    let mut pressed = Vec::new();
+    for it in runtime.faults().armed() {
+        let fields = [("operation", it.operation), ("fault", it.fault)];
+        pressed.push(Press::form("/do/strike", &fields));
+    }
     for provider in Provider::ALL {
         for entry in runtime.upstream.provider(provider).queued() {
-            if let Next::Misbehave(misbehaviour) = entry.next {
-                planned.push(Preparation::Misbehaviour {
-                    provider: provider.name().to_owned(),
-                    name: misbehaviour.name().to_owned(),
-                });
+            if let Next::Misbehave(it) = entry.next {
+                let fields = [("provider", provider.name()), ("misbehaviour", it.name())];
+                pressed.push(Press::form("/do/misbehave", &fields));
             }
         }
     }
-    let demo = attacker::demo(runtime).ok();
-    let guard = demo.and_then(|demo| runtime.projects.relay_guard(&demo));
-    StackState {
-        armed: runtime.faults().armed(),
-        planned,
+    for attack in attacks {
+        pressed.push(attack.press());
+        if attack.back.as_ref().is_some_and(|back| back.is_forged) {
+            pressed.push(Press::form("/do/attack/read", &[("forged", "true")]));
+        }
+    }
+    Situation {
+        pressed,
         now_ms: runtime.clock.now_ms(),
-        relay_guard: guard.unwrap_or(RelayGuard::Auto),
+        answers: run.answers.clone(),
     }
 }
 
-/// The notices about steps: out of order, or past the point of the lesson.
-fn notices(lesson: &Lesson, progress: &Progress<'_, '_>) -> Vec<Notice> {
-    let missed = lesson.missed.as_ref().filter(|_| progress.is_missed);
-    let missed = missed.map(|missed| Notice::plain(&missed.advice));
-    let early = progress.out_of_order.map(|(missing, early)| {
-        Notice::to_begin_again(format!(
-            "Step {early} happened before step {missing}, so it does not count yet. Do step {missing}, then step {early} again, or begin the lesson again."
-        ))
-    });
-    missed.into_iter().chain(early).collect()
-}
-
-/// The notice about logins beside the one that counts.
-struct LoginNotice<'a, 'e> {
-    run: &'a LessonRun,
-    lesson: &'a Lesson,
-    events: &'a [LessonEvent<'e>],
-    logins: &'a [&'e str],
-}
-
-impl LoginNotice<'_, '_> {
-    fn of(&self, chosen: Option<&str>, counts: Option<&str>) -> Option<Notice> {
-        let number = self.logins.len();
-        if chosen.is_some() && chosen != counts {
-            let path = self.run.path(&self.lesson.id, None);
-            return Some(Notice {
-                links: vec![(path, "Let the stack choose the login".to_owned())],
-                ..Notice::plain(
-                    "The login that was to count is not one of this lesson’s. It is no longer kept, or began before the lesson.",
-                )
-            });
-        }
-        match self.lesson.scope {
-            Scope::OneLogin if number > self.expected() => Some(self.choice(counts?)),
-            Scope::Logins(most) if number > most => Some(Notice::to_begin_again(format!(
-                "{number} logins have started since this lesson began. The first {most} count."
-            ))),
-            _ => None,
-        }
-    }
-
-    /// The number of logins that the steps themselves ask for.
-    fn expected(&self) -> usize {
-        let is_another = |tick: &Tick| matches!(tick, Tick::Event(it) if it.any_login);
-        let steps = self.lesson.steps.iter();
-        1 + steps.filter(|step| is_another(&step.tick)).count()
-    }
-
-    fn choice(&self, counts: &str) -> Notice {
-        let others = self.logins.iter().rev().filter(|login| **login != counts);
-        let link = |login: &&str| {
-            let path = self.run.path(&self.lesson.id, Some(login));
-            let time = self.time_of(login);
-            (path, format!("Count the login of {time} instead"))
-        };
-        Notice {
-            links: others.take(MAX_CHOICES).map(link).collect(),
-            ..Notice::plain(format!(
-                "{} logins have started since this lesson began. The ticks are those of the login of {}.",
-                self.logins.len(),
-                self.time_of(counts)
-            ))
-        }
-    }
-
-    fn time_of(&self, login: &str) -> String {
-        let mut events = self.events.iter().map(|it| it.event);
-        let first = events.find(|event| event.login.as_deref() == Some(login));
-        first.map_or_else(String::new, |event| labels::time_of_day(event.at))
-    }
-}
-
-impl Notice {
-    fn plain(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            links: Vec::new(),
-            begins_again: false,
-        }
-    }
-
-    fn to_begin_again(text: impl Into<String>) -> Self {
-        Self {
-            begins_again: true,
-            ..Self::plain(text)
-        }
-    }
-
-    fn pieces(&self) -> Vec<Piece<'_>> {
-        pieces(&self.text)
-    }
+/// The number of faults and planned failures that no step of `lesson` arms.
+pub(super) fn count_foreign(lesson: &Lesson, situation: &Situation) -> usize {
+    let is_own = |it: &Press| {
+        let mut ticks = lesson.steps.iter().map(|step| &step.tick);
+        ticks.any(|tick| matches!(tick, Tick::Press(own) if own.is_like(it)))
+    };
+    let armed = situation.pressed.iter();
+    let armed = armed.filter(|it| ["/do/strike", "/do/misbehave"].contains(&it.path.as_str()));
+    armed.filter(|it| !is_own(it)).count()
 }

@@ -1,190 +1,135 @@
 //! The steps of a lesson, as its page shows them.
 
-use super::lesson::{Action, Preparation, Step, Tick};
-use super::progress::{Done, LessonEvent};
+use super::lesson::{Action, Lesson, Press, Question, QuestionKind, Step, Tick};
+use super::progress::{LessonEvents, LessonRun, Progress};
 use crate::event_log::EventSource;
-use crate::facts::LoginFlow;
 use crate::runtime::StackRuntime;
 
 /// One step on the page.
 pub(super) struct StepView {
-    pub(super) text: Vec<Piece<'static>>,
+    pub(super) step: &'static Step,
     pub(super) is_done: bool,
     /// Whether it is the one to do now.
     pub(super) is_current: bool,
+    /// Whether it is the last one that was done, or a bet that this one has decided.
+    pub(super) is_open: bool,
     pub(super) actions: Vec<ActionView>,
-    /// The explanation, once the step is done.
-    pub(super) seen: Vec<Piece<'static>>,
+    /// The answers to choose from, each with its path.
+    pub(super) options: Vec<(String, &'static str)>,
+    /// Whether the last answer is right, and why.
+    pub(super) verdict: Option<(bool, &'static str)>,
     /// The path of the call that ticked it.
     pub(super) call: Option<String>,
 }
 
 /// A link, or a form with one button.
 pub(super) enum ActionView {
-    Link {
-        href: String,
-        label: &'static str,
-    },
-    Form {
-        path: &'static str,
-        fields: Vec<(&'static str, String)>,
-        label: String,
-    },
+    /// The name of its tab, its address, and its label.
+    Link(&'static str, String, &'static str),
+    Form(Press),
     /// The button is not there, and why.
     Missing(&'static str),
 }
 
-/// A part of a text, in one style.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'t> {
-    Plain(&'t str),
-    /// The label of a button.
-    Strong(&'t str),
-    Code(&'t str),
+/// What the steps of a page are made of.
+pub(super) struct Steps<'a> {
+    pub(super) lesson: &'static Lesson,
+    pub(super) run: &'a LessonRun,
+    pub(super) progress: &'a Progress<'a, 'a>,
+    pub(super) events: &'a LessonEvents<'a>,
+    /// The attacker's newest link.
+    pub(super) link: Option<&'a str>,
+    pub(super) runtime: &'a StackRuntime,
 }
 
-/// The pieces of a text in which `*…*` is a label and `` `…` `` is code.
-pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some(start) = rest.find(['*', '`']) {
-        let (before, marked) = rest.split_at(start);
-        let (mark, inner) = marked.split_at(1);
-        let (inside, after) = inner.split_once(mark).unwrap_or((inner, ""));
-        pieces.push(Piece::Plain(before));
-        pieces.push(match mark {
-            "*" => Piece::Strong(inside),
-            _ => Piece::Code(inside),
-        });
-        rest = after;
-    }
-    pieces.push(Piece::Plain(rest));
-    pieces.retain(|piece| *piece != Piece::Plain(""));
-    pieces
-}
-
-impl StepView {
-    /// A step before the lesson has begun.
-    pub(super) fn idle(step: &'static Step) -> Self {
-        Self {
-            text: pieces(&step.text),
-            is_done: false,
-            is_current: false,
-            actions: Vec::new(),
-            seen: Vec::new(),
-            call: None,
-        }
+impl Steps<'_> {
+    /// The view of each step.
+    pub(super) fn views(&self) -> Vec<StepView> {
+        let steps = self.lesson.steps.iter().enumerate();
+        steps.map(|(index, step)| self.view(index, step)).collect()
     }
 
-    /// A step whose state is `done`; `events` are all of the lesson.
-    pub(super) fn new(
-        step: &'static Step,
-        done: &Done<'_, '_>,
-        before: Option<&Done<'_, '_>>,
-        events: &[LessonEvent<'_>],
-        runtime: &StackRuntime,
-    ) -> Self {
-        let is_done = done.is_done();
-        let is_current = !is_done && before.is_none_or(Done::is_done);
-        // Buttons are there while their step is the current one, links and the attacker's
-        // buttons always.
-        let prepare = match &step.tick {
-            Tick::Prepared { prepared } if is_current => Some(prepare(prepared)),
-            _ => None,
-        };
-        let actions = step.actions.iter().filter_map(|action| match *action {
-            Action::Demo => link_to_demo(runtime),
-            Action::Attack(flow) => Some(attack(flow)),
-            Action::SendAgain => is_current.then(|| send_again(before, events, runtime)),
-        });
-        Self {
+    fn view(&self, index: usize, step: &'static Step) -> StepView {
+        let done = self.progress.done.len();
+        let (is_done, is_current) = (index < done, index == done);
+        // Links and buttons are there while their step is the current one.
+        let actions = step.actions.iter().filter(|_| is_current);
+        let ticked = self.progress.done.get(index).copied().flatten();
+        let mut view = StepView {
+            step,
             is_done,
             is_current,
-            actions: prepare.into_iter().chain(actions).collect(),
-            seen: match is_done {
-                true => pieces(&step.seen),
-                false => Vec::new(),
-            },
-            call: match done {
-                Done::By(by) => by
-                    .event
-                    .login
-                    .as_deref()
-                    .map(|login| format!("/logins/{login}?call={}", by.event.request_id)),
-                Done::Yes | Done::No => None,
-            },
-            ..Self::idle(step)
+            is_open: index + 1 == done,
+            actions: actions.filter_map(|it| self.action(it)).collect(),
+            options: Vec::new(),
+            verdict: None,
+            call: ticked.and_then(|it| {
+                let login = it.event.login.as_deref()?;
+                Some(format!("/logins/{login}?call={}", it.event.request_id))
+            }),
+        };
+        match &step.tick {
+            // The attacker may start again.
+            Tick::Press(press) if is_current || is_done && press.path == "/do/attack" => {
+                view.actions.insert(0, ActionView::Form(press.clone()));
+            }
+            Tick::Question(question) => self.ask(question, index, &mut view),
+            Tick::Event(_) | Tick::Press(_) => {}
         }
+        view
     }
-}
 
-fn link_to_demo(runtime: &StackRuntime) -> Option<ActionView> {
-    Some(ActionView::Link {
-        href: runtime.urls.consumer.clone()?,
-        label: "Open the demo",
-    })
-}
-
-fn form(
-    path: &'static str,
-    fields: &[(&'static str, &str)],
-    label: impl Into<String>,
-) -> ActionView {
-    let fields = fields.iter();
-    ActionView::Form {
-        path,
-        fields: fields
-            .map(|(name, value)| (*name, (*value).to_owned()))
-            .collect(),
-        label: label.into(),
+    /// Adds the options of a question while it is open, and the verdict.
+    fn ask(&self, question: &'static Question, index: usize, view: &mut StepView) {
+        if view.is_current && question.kind != QuestionKind::Arrows {
+            let option = |text: &'static String| {
+                let run = self.run.with_answers(vec![text.clone()]);
+                (run.path(&self.lesson.id), text.as_str())
+            };
+            view.options = question.options.iter().map(|it| option(&it.text)).collect();
+        }
+        // The step after a bet shows who was right.
+        let told_after = index + usize::from(question.kind == QuestionKind::Bet);
+        let is_told = self.progress.done.len() > told_after
+            || question.kind != QuestionKind::Bet && view.is_current;
+        view.is_open |= is_told && self.progress.done.len() == told_after + 1;
+        let last = self.run.answers.last().filter(|_| is_told);
+        view.verdict = last.map(|answer| question.verdict(answer));
     }
-}
 
-fn attack(flow: LoginFlow) -> ActionView {
-    let (name, label) = match flow {
-        LoginFlow::Clean => ("clean", "Start a login as the attacker"),
-        LoginFlow::Legacy => ("legacy", "Start a legacy login as the attacker"),
-    };
-    form("/do/attack", &[("flow", name)], label)
-}
-
-fn prepare(preparation: &Preparation) -> ActionView {
-    match preparation {
-        Preparation::Fault { operation, fault } => form(
-            "/do/strike",
-            &[("operation", operation), ("fault", fault)],
-            "Lose the next answer",
-        ),
-        Preparation::Misbehaviour { provider, name } => form(
-            "/do/misbehave",
-            &[("provider", provider), ("misbehaviour", name)],
-            format!("Plan {name}"),
-        ),
-        Preparation::Advance { seconds } => form(
-            "/do/advance",
-            &[("seconds", &seconds.to_string())],
-            format!("+{seconds} s"),
-        ),
+    fn action(&self, action: &Action) -> Option<ActionView> {
+        let demo = self.runtime.urls.consumer.clone();
+        Some(match action {
+            Action::Demo => ActionView::Link("demo", demo?, "Open the demo"),
+            Action::SecondTab => ActionView::Link("demo-2", demo?, "Open the demo again"),
+            Action::Victim => ActionView::Link(
+                "victim",
+                self.link?.to_owned(),
+                "Open the link as the victim",
+            ),
+            Action::Press(press) => ActionView::Form(press.clone()),
+            Action::SendAgain(operation) => self.send_again(operation),
+        })
     }
-}
 
-/// The button that sends the call of the step before again.
-fn send_again(
-    before: Option<&Done<'_, '_>>,
-    events: &[LessonEvent<'_>],
-    runtime: &StackRuntime,
-) -> ActionView {
-    let Some(Done::By(read)) = before else {
-        return ActionView::Missing("The button appears once there is a call to send again.");
-    };
-    let call = &read.event.request_id;
-    let is_answered = events
-        .iter()
-        .any(|it| it.event.request_id == *call && it.event.source == EventSource::Audit);
-    match is_answered && runtime.event_log().exchange(call).is_some() {
-        true => form("/do/send-again", &[("call", call)], "Send it again"),
-        false => ActionView::Missing(
-            "This call is no longer kept: the oldest are dropped first. Begin the lesson again.",
-        ),
+    /// The button that sends the last answered call of an operation again.
+    fn send_again(&self, operation: &str) -> ActionView {
+        let mut events = self.events.events.iter().rev().map(|it| it.event);
+        let answered = events.find(|it| {
+            it.operation == operation
+                && it.source == EventSource::Audit
+                && it.status == Some(200)
+                && it.login.as_deref() == self.progress.login
+        });
+        let call = answered.map(|it| it.request_id.as_str());
+        match call.filter(|call| self.runtime.event_log().exchange(call).is_some()) {
+            Some(call) => ActionView::Form(Press {
+                label: "Send it again".to_owned(),
+                ..Press::form("/do/send-again", &[("call", call)])
+            }),
+            None => ActionView::Missing(
+                "This call is no longer kept: the oldest are dropped first. Start over.",
+            ),
+        }
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::api::MAX_TTL_SECONDS;
 use super::{Sandbox, SandboxPlan, Sandboxes};
 use crate::control::{Call, calls};
-use crate::lessons::LESSONS;
+use crate::lessons::CATALOGUE;
 use crate::page::{PageHeader, asset, html};
 use crate::projects::ProjectRegistry;
 use crate::request::{ControlError, JsonBody, RedirectBack, Runtime};
@@ -70,7 +70,7 @@ impl Learner {
     fn new(id: SandboxId, sandbox: &Sandbox) -> Option<Self> {
         let runtime = &sandbox.stack.runtime;
         let done = runtime.lesson_steps();
-        let lessons = LESSONS.iter().map(|lesson| Ticks {
+        let lessons = CATALOGUE.lessons.iter().map(|lesson| Ticks {
             done: done.get(lesson.id.as_str()).copied().unwrap_or_default(),
             of: lesson.steps.len(),
         });
@@ -203,7 +203,7 @@ struct WallPage {
 #[get("/class")]
 fn wall(sandboxes: &State<Arc<Sandboxes>>, runtime: &Runtime) -> RawHtml<String> {
     let learners = sandboxes.learners();
-    let finished = LESSONS.iter().enumerate().map(|(index, lesson)| {
+    let finished = CATALOGUE.lessons.iter().enumerate().map(|(index, lesson)| {
         let ticks = learners.iter().map(|it| &it.lessons[index]);
         let finished = ticks.filter(|it| it.done >= it.of).count();
         (lesson.title.as_str(), finished)
