@@ -28,6 +28,8 @@ mod verdict;
 
 pub(crate) use diagram::{Links, Participants, in_page};
 pub(crate) use rows::{Arrow, Participant, Row};
+#[cfg(test)]
+pub(crate) use sequence::rows;
 pub(crate) use sequence_view::Sequence;
 
 use rocket::http::ContentType;

@@ -56,6 +56,20 @@ fn a_visit_without_a_login_calls_no_broker() {
 }
 
 #[test]
+fn a_login_that_has_not_come_back_is_pending_because_another_tab_has() {
+    let script = "leave browser GET /login/{handle} 303
+                  read consumer POST /v1/login/result 200\n";
+    let login = Login {
+        events: events(&(STARTED.to_owned() + script)),
+        ..logins().remove(0)
+    };
+    let pending = |_: &str| Some(serde_json::json!({ "status": "pending" }));
+    let lines = shown(&story(&login, &pending).into_lines());
+    let told = "PutBackKey: Another tab of yours came back first";
+    assert!(lines.contains(told), "{lines}");
+}
+
+#[test]
 fn a_visit_after_the_end_names_the_login_and_its_diagram() {
     let path = "/logins/aLogin".to_owned();
     let story = Story::default().expired(61_000, LoginFlow::Clean, path);

@@ -73,7 +73,8 @@ pub(crate) struct Step {
     #[serde(default)]
     pub(crate) actions: Vec<Action>,
     pub(crate) tick: Tick,
-    /// The explanation once the step is done.
+    /// The explanation once the step is done; a bet has none.
+    #[serde(default)]
     pub(crate) seen: String,
 }
 

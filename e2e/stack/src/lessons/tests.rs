@@ -10,8 +10,9 @@ use super::lesson::{CATALOGUE, Lesson, Tick};
 use super::page::{LessonPage, count_foreign};
 use super::progress::{LessonEvents, LessonRun, Progress, Situation};
 use crate::event_log::EventLog;
-use crate::event_log::tests::events;
+use crate::event_log::tests::{events, logins};
 use crate::facts::LoginFlow;
+use crate::inspector::{Arrow, Participant, Row, rows};
 
 /// What happens in a lesson: a script of events, and the bodies of their answers by call.
 #[derive(Default)]
@@ -136,6 +137,22 @@ fn every_lesson_asks_one_question_and_every_mark_in_its_texts_has_its_end() {
         marked,
         "Press <strong>Cancel</strong> at <code>/&lt;path></code>"
     );
+}
+
+#[test]
+fn every_arrow_of_the_catalogue_is_one_of_a_sign_in() {
+    for (flow, login) in [LoginFlow::Clean, LoginFlow::Legacy]
+        .into_iter()
+        .zip(logins())
+    {
+        let rows = rows(&login.events, &login.body, 0);
+        let arrows: Vec<_> = rows.iter().filter_map(Row::as_arrow).collect();
+        for [from, to, label] in CATALOGUE.arrows(flow) {
+            let ends = [from, to].map(|name| Participant::named(name));
+            let is_drawn = |it: &&Arrow| it.label == *label && [it.from, it.to] == ends;
+            assert!(arrows.iter().any(is_drawn), "{from} to {to}: {label}");
+        }
+    }
 }
 
 #[test]
