@@ -89,7 +89,8 @@ pub(super) const REVOKE: &str = "
     WHERE token_digest = $1 AND $2 < token_ends_ms AND profile IS NOT NULL
     RETURNING login";
 
-/// Runs after a [`REVOKE`] that ended nothing: what has expired need not wait for a sweep.
+/// Runs after a [`REVOKE`] that ended nothing: what has expired need not wait for a sweep. A token
+/// that nobody knows any more has no login.
 pub(super) const ERASE_ENDED: &str = "
     UPDATE grants SET profile = NULL WHERE token_digest = $1 AND $2 < known_until_ms
     RETURNING login";

@@ -199,11 +199,11 @@ pub(super) async fn revoke<E: Executor>(
     token: Digest,
     now: UnixMs,
 ) -> Result<Revoked, E::Error> {
-    let token = parameters![&token, now];
-    if let Some(login) = db.one(sql::REVOKE, token, row::login).await? {
+    let parameters = parameters![&token, now];
+    if let Some(login) = db.one(sql::REVOKE, parameters, row::login).await? {
         return Ok(Revoked::Now(login));
     }
-    db.one(sql::ERASE_ENDED, token, row::login)
+    db.one(sql::ERASE_ENDED, parameters, row::login)
         .await
         .map(Revoked::Before)
 }

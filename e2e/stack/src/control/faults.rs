@@ -178,7 +178,7 @@ fn disarm(id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
     no_content(is_done, "armed fault", "GET /api/faults")
 }
 
-/// The answer to an order about `what` of a number, which `list` gives.
+/// 204 if it is done; else the refusal that there is no such `what`, and `list` names those there are.
 fn no_content(is_done: bool, what: &str, list: &str) -> Result<NoContent, ControlError> {
     let problem =
         || ControlError::not_found(format!("id: no {what} has this number; {list} lists them"));
