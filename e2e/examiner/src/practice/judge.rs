@@ -22,7 +22,7 @@ use crate::time::{Stopwatch, unix_ms};
 pub(super) enum Scope {
     /// Those that the app fails as it came.
     Own,
-    /// All others that need no real browser.
+    /// All others: of an app with one fault those that need no real browser.
     Others,
 }
 
@@ -46,6 +46,8 @@ pub(super) fn plan(
     let start = format!("http://localhost:{}/", free_port()?);
     let start = Url::parse(&start).map_err(|error| error.to_string())?;
     let own = exercise.checks(language);
+    // The inherited app is done at A+, which says something of every check.
+    let is_whole = exercise.faults(language).len() > 1;
     let file = app.join(language.start_file()).display().to_string();
     let shared = (
         "SESSIONS_DB".to_owned(),
@@ -55,7 +57,7 @@ pub(super) fn plan(
         Scope::Own => own,
         Scope::Others => {
             let all = checks().iter().filter(|it| !own.contains(&it.id));
-            let all = all.filter(|it| it.instruments != [Instrument::Chromium]);
+            let all = all.filter(|it| is_whole || it.instruments != [Instrument::Chromium]);
             all.map(|it| it.id.clone()).collect()
         }
     };
@@ -66,9 +68,10 @@ pub(super) fn plan(
             ..Share::default()
         }),
         flow: exercise.flow(language),
-        chromium: match scope == Scope::Own && shows_in_chromium(exercise, language) {
-            true => ChromiumSettings::Hidden,
-            false => ChromiumSettings::Off,
+        chromium: match scope {
+            Scope::Own if shows_in_chromium(exercise, language) => ChromiumSettings::Hidden,
+            Scope::Others if is_whole => ChromiumSettings::Hidden,
+            Scope::Own | Scope::Others => ChromiumSettings::Off,
         },
         only,
         hides_fix: true,

@@ -18,11 +18,11 @@ use super::folder::Folder;
 use super::judge::{Judged, Scope, judge, plan};
 use super::progress::Progress;
 use super::words::{self, say, say_of};
+use crate::Report;
 use crate::cli::{Changes, Interruption};
 use crate::control::Control;
 use crate::examination::in_first_testbed;
 use crate::time::{Stopwatch, pause};
-use crate::verdict::Verdict;
 
 /// The time after which a stack that was started meanwhile is shown the exercises.
 const RENEWAL: Duration = Duration::from_secs(5);
@@ -179,18 +179,19 @@ impl Session {
             if entry.status == PracticeStatus::Open {
                 entry.status = PracticeStatus::Tried;
             }
-            let is_green = matches!(&own, Ok(Some(it)) if it.is_green());
-            if self.show(own, "It still happens.").await?.is_none() {
-                return Ok(None);
-            }
-            if !is_green {
-                return Ok(Some(()));
-            }
+            let green = match &own {
+                Ok(Some(it)) if it.is_green() => Some(it.report.clone()),
+                _ => None,
+            };
+            let shown = self.show(own, "It still happens.").await?;
+            let (Some(()), Some(green)) = (shown, green) else {
+                return Ok(shown);
+            };
             say("   Looking whether anything else broke; a save begins anew.");
             let others = self.judged(Scope::Others, Some(&mut *changes)).await;
             match others {
                 Ok(Some(others)) if others.is_green() => {
-                    return self.solve(&others).await.map(Some);
+                    return self.solve(&green.updated(others.report)).await.map(Some);
                 }
                 // A save, or the end.
                 Ok(None) if !self.interruption.has_come() => {}
@@ -199,12 +200,9 @@ impl Session {
         }
     }
 
-    /// The exercise is solved; one question is left.
-    async fn solve(&mut self, others: &Judged) -> Result<(), String> {
-        let passed = others.report.count(Verdict::Pass);
-        say(format!(
-            " \u{2713} Nothing else broke: {passed} other checks pass."
-        ));
+    /// The exercise is solved, with this report; one question is left.
+    async fn solve(&mut self, report: &Report) -> Result<(), String> {
+        words::nothing_broke(report);
         let entry = self.progress.entry(&self.exercise().id);
         if entry.status != PracticeStatus::Seen {
             entry.status = PracticeStatus::Solved;
@@ -394,6 +392,11 @@ impl Session {
         say_of(
             "lesson",
             &format!("/lessons/{} of a running stack", exercise.lesson),
+        );
+        let first = exercise.faults(language)[0].checks().next();
+        say_of(
+            "law",
+            &first.map_or_else(String::new, |check| check.law.join("; ")),
         );
         say(" n next   l list   q quit");
     }

@@ -7,6 +7,7 @@ use stack::practice::{Practice, PracticeStatus};
 
 use super::exercise::{Exercise, Question};
 use super::judge::Judged;
+use crate::Report;
 use crate::report::item;
 use crate::transcript::printable;
 use crate::verdict::Verdict;
@@ -88,17 +89,28 @@ pub(super) fn verdict(judged: &Judged, says: &str) {
     };
     let seconds = Duration::from_millis(judged.took_ms).as_secs_f64();
     let report = &judged.report;
-    let grade = report
-        .shown_grade()
-        .map(|it| format!(" Grade {it}."))
-        .unwrap_or_default();
-    say(format!(" {mark} {seconds:.1} s  {says}{grade}"));
+    say(format!(" {mark} {seconds:.1} s  {says}{}", grade(report)));
     for finding in report.findings() {
         say_of("what happened", &finding.actual);
     }
     for result in report.with(Verdict::NotTested) {
         say_of("not tested", &result.actual);
     }
+}
+
+/// The grade, if it is known: that of an app with one fault is not looked for.
+fn grade(report: &Report) -> String {
+    let grade = report.shown_grade();
+    grade.map_or_else(String::new, |it| format!(" Grade {it}."))
+}
+
+/// Every check passes that was tried.
+pub(super) fn nothing_broke(report: &Report) {
+    let passed = report.count(Verdict::Pass);
+    say(format!(
+        " \u{2713} Nothing else broke: {passed} checks pass.{}",
+        grade(report)
+    ));
 }
 
 /// The app could not be judged at all.
