@@ -1,6 +1,9 @@
 //! The course: each exercise begins with the attack, and ends when the attack fails, nothing else
 //! broke, and a question is answered.
 
+mod keys;
+mod mirror;
+
 use std::fs;
 use std::future::pending;
 use std::io::BufRead as _;
@@ -8,9 +11,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
-use reqwest::Method;
-use serde_json::{Value, json};
-use stack::practice::{Practice, PracticeExercise, PracticeRun, PracticeStatus};
+use stack::practice::{PracticeRun, PracticeStatus};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::exercise::Exercise;
@@ -21,7 +22,6 @@ use super::words::{self, say, say_of};
 use crate::Report;
 use crate::cli::{Changes, Interruption};
 use crate::control::Control;
-use crate::examination::in_first_testbed;
 use crate::time::{Stopwatch, pause};
 
 /// The time after which a stack that was started meanwhile is shown the exercises.
@@ -264,143 +264,6 @@ impl Session {
         self.folder.root.join("report.html")
     }
 
-    /// Does what a key says.
-    async fn key(&mut self, key: &str) -> Result<Step, String> {
-        match (key, key.parse::<usize>()) {
-            ("", _) => {}
-            ("h", _) => self.hint().await?,
-            ("d", _) => self.say_diagram(),
-            ("o", _) => return self.open_app().await,
-            ("r", _) => self.start_over()?,
-            ("l", _) => words::list(&self.practice(), self.place),
-            ("s", _) => self.solution().await?,
-            ("n", _) => return Ok(self.next()),
-            ("q", _) => return Ok(Step::Quit),
-            (_, Ok(number)) if self.is_asked => self.answer(number),
-            (_, Ok(number)) if (1..=Exercise::all().len()).contains(&number) => {
-                return Ok(Step::Go(number - 1));
-            }
-            _ => say(format!(" There is no such key. {}", words::KEYS)),
-        }
-        Ok(Step::Stay)
-    }
-
-    fn next(&self) -> Step {
-        let next = self.next_open(self.place + 1);
-        match next.filter(|place| *place != self.place) {
-            Some(place) => Step::Go(place),
-            None if self.progress.is_done(&self.exercise().id) => {
-                say(" That was the last one: every exercise is done. l lists them, q ends.");
-                Step::Stay
-            }
-            None => {
-                say(" This is the last one that is open.");
-                Step::Stay
-            }
-        }
-    }
-
-    /// One more hint: an arrow, then the contract, then the lines.
-    async fn hint(&mut self) -> Result<(), String> {
-        let entry = self.progress.entry(&self.exercise().id);
-        entry.hints = (entry.hints + 1).min(3);
-        let hints = self.hints_of(self.exercise());
-        if let Some(hint) = hints.last() {
-            say_of(&format!("hint {} of 3", hints.len()), hint);
-        }
-        self.keep().await
-    }
-
-    /// The hints that were asked for.
-    fn hints_of(&self, exercise: &Exercise) -> Vec<String> {
-        let asked = self.progress.of(&exercise.id).hints;
-        let places = exercise.places(self.folder.language).unwrap_or_default();
-        let all = [
-            exercise.arrow.clone(),
-            exercise.law.clone(),
-            places.join("; "),
-        ];
-        all.into_iter().take(asked).collect()
-    }
-
-    fn say_diagram(&self) {
-        say_of("diagram", &self.report_file().display().to_string());
-        if self.is_mirrored {
-            say_of(
-                "",
-                &format!("{}/practice/{}", self.control.url(), self.exercise().id),
-            );
-        }
-    }
-
-    /// Starts the app with a stack of its own, until Enter.
-    async fn open_app(&mut self) -> Result<Step, String> {
-        let (app, exercise) = (self.folder.app(self.place), self.exercise());
-        let started = (&*self.interpreter, &*app);
-        let plan = plan(exercise, self.folder.language, started, Scope::Others)?;
-        let lines = &mut self.lines;
-        let opened = in_first_testbed(&plan, self.interruption.wait(), async |testbed| {
-            say_of("the app", testbed.start.as_str());
-            say_of("its calls", testbed.control.url());
-            say_of("", "Enter ends it.");
-            lines.recv().await;
-            Ok(())
-        });
-        match opened.await {
-            Ok(Some(())) => say(" It has ended."),
-            Ok(None) => return Ok(Step::Quit),
-            Err(error) => words::not_started(&error),
-        }
-        Ok(Step::Stay)
-    }
-
-    fn start_over(&self) -> Result<(), String> {
-        let kept = self.folder.start_over(self.place)?;
-        say(match kept.as_slice() {
-            [] => " The app is as it came.".to_owned(),
-            kept => format!(
-                " The app is as it came; your version is in {}.",
-                kept.join(", ")
-            ),
-        });
-        Ok(())
-    }
-
-    async fn solution(&mut self) -> Result<(), String> {
-        say(self.exercise().solution(self.folder.language)?);
-        let entry = self.progress.entry(&self.exercise().id);
-        if entry.status != PracticeStatus::Solved {
-            entry.status = PracticeStatus::Seen;
-        }
-        self.keep().await
-    }
-
-    /// The answer to the question, and the mend that looks right and is not.
-    fn answer(&mut self, number: usize) {
-        let exercise = self.exercise();
-        let question = &exercise.question;
-        if number != question.right {
-            say(" \u{2717} No. Think of what the attacker has, and answer again; n goes on.");
-            return;
-        }
-        self.is_asked = false;
-        say(format!(" \u{2713} {}", question.why));
-        let language = self.folder.language;
-        if let Some(wrong) = exercise.wrong.iter().find(|it| it.language == language) {
-            say_of("looks right", &wrong.says);
-        }
-        say_of(
-            "lesson",
-            &format!("/lessons/{} of a running stack", exercise.lesson),
-        );
-        let first = exercise.faults(language)[0].checks().next();
-        say_of(
-            "law",
-            &first.map_or_else(String::new, |check| check.law.join("; ")),
-        );
-        say(" n next   l list   q quit");
-    }
-
     /// Writes the progress, and shows it to the stack.
     async fn keep(&mut self) -> Result<(), String> {
         let seconds = self.watch.elapsed().as_secs();
@@ -409,42 +272,6 @@ impl Session {
         self.progress.write(&self.folder.root)?;
         self.mirror(false).await;
         Ok(())
-    }
-
-    /// Shows the exercises to the stack, if one runs; again, if it has forgotten them.
-    async fn mirror(&mut self, is_renewal: bool) {
-        let path = "/api/practice";
-        if is_renewal && self.control.get::<Value>(path).await.is_ok() {
-            return;
-        }
-        let practice = json!(self.practice());
-        let posted = self.control.call(Method::POST, path, Some(&practice)).await;
-        self.is_mirrored = posted.is_ok();
-    }
-
-    fn practice(&self) -> Practice {
-        let exercises = Exercise::all().iter().map(|it| {
-            let entry = self.progress.of(&it.id);
-            PracticeExercise {
-                id: it.id.clone(),
-                title: it.title.clone(),
-                group: it.group.clone(),
-                goal: it.goal.clone(),
-                harm: it.harm.clone(),
-                lesson: it.lesson.clone(),
-                status: entry.status,
-                tries: entry.tries,
-                seconds: entry.seconds,
-                hints: self.hints_of(it),
-                run: self.run.clone().filter(|_| it.id == self.exercise().id),
-            }
-        });
-        Practice {
-            language: self.folder.language.to_string(),
-            folder: self.folder.name.display().to_string(),
-            current: Some(self.exercise().id.clone()),
-            exercises: exercises.collect(),
-        }
     }
 }
 
