@@ -90,7 +90,7 @@ pub(super) const REVOKE: &str = "
     RETURNING login";
 
 /// Runs after a [`REVOKE`] that ended nothing: what has expired need not wait for a sweep. A token
-/// that nobody knows any more has no login.
+/// that is forgotten has no login.
 pub(super) const ERASE_ENDED: &str = "
     UPDATE grants SET profile = NULL WHERE token_digest = $1 AND $2 < known_until_ms
     RETURNING login";

@@ -1,5 +1,5 @@
 //! The messages of a login, and how each is shown: the diagram and its sentences, the demo's
-//! panel, the lessons and the attacker's desk read the tables here.
+//! panel, the lessons and the view of attacks read the tables here.
 //!
 //! The events contain what the broker and the proxy saw. What a browser does at the
 //! consumer and at the provider is inferred from the calls that follow.

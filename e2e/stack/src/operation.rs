@@ -52,7 +52,7 @@ impl BrokerOperation {
         self.0 != "GET /api/providers"
     }
 
-    /// What the operation does, in a few words.
+    /// The effect of the operation, in a few words.
     pub(crate) fn title(self) -> &'static str {
         let own = OPERATIONS.iter().find(|(name, _)| *name == self.0);
         own.map_or(self.0, |(_, title)| title)

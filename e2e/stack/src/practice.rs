@@ -36,13 +36,13 @@ pub struct PracticeExercise {
     pub title: String,
     /// The heading that it stands under.
     pub group: String,
-    /// What happens, in one sentence.
+    /// The effect of the fault, in one sentence.
     pub goal: String,
     /// The people who suffer, or what the attacker gets.
     pub harm: String,
     /// The id of the lesson that explains it.
     pub lesson: String,
-    /// How far the learner has come.
+    /// The progress of the learner.
     pub status: PracticeStatus,
     /// The number of versions that were judged after the first look.
     pub tries: u32,
@@ -54,7 +54,7 @@ pub struct PracticeExercise {
     pub run: Option<PracticeRun>,
 }
 
-/// How far a learner has come with an exercise.
+/// The progress of a learner with an exercise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PracticeStatus {
@@ -79,7 +79,7 @@ pub struct PracticeRun {
     pub took_ms: u64,
     /// The verdict, in a sentence.
     pub says: String,
-    /// What each check saw that failed.
+    /// The observation of each check that failed.
     pub seen: Vec<String>,
     /// Whether none did.
     pub is_green: bool,

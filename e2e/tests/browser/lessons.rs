@@ -98,17 +98,19 @@ async fn lesson_10_the_relay() {
         student.begins("relay").await?;
         // A careful victim.
         student.clicks("#do-1").await?;
-        student.sees("#desk .state", "waits for the victim").await?;
+        student
+            .sees("#attacks .state", "waits for the victim")
+            .await?;
         student.follows_into_a_tab("#step-2 a.button").await?;
         student.sees_confirmation_page().await?;
         student.cancels_confirmation().await?;
         student.sees_problem("no_session").await?;
         student.switches_to(&lesson).await?;
         student.sees_ticks(2, 6).await?;
-        student.sees("#desk .state", "pressed Cancel").await?;
+        student.sees("#attacks .state", "pressed Cancel").await?;
         student.sees(".notice", "That is the right way out").await?;
-        student.clicks("#desk li form button").await?;
-        student.sees("#desk .read", "is not signed in").await?;
+        student.clicks("#attacks li form button").await?;
+        student.sees("#attacks .read", "is not signed in").await?;
         student.sees_ticks(2, 6).await?;
         // A careless one, one without the guard, and one in the legacy flow.
         let clean = [
@@ -131,9 +133,9 @@ async fn lesson_10_the_relay() {
                 student.answers(5, 3).await?;
             }
             student.clicks(&format!("#do-{step}")).await?;
-            let newest = "#desk li:first-child";
+            let newest = "#attacks li:first-child";
             student.sees(newest, sent).await?;
-            let bait = "#desk li:first-child .bait";
+            let bait = "#attacks li:first-child .bait";
             student.follows_into_a_tab(bait).await?;
             if step == 1 {
                 student.waits_and_continues().await?;
@@ -142,12 +144,14 @@ async fn lesson_10_the_relay() {
             student.sees_problem("no_session").await?;
             student.switches_to(&lesson).await?;
             student.sees(newest, ready).await?;
-            student.clicks("#desk li:first-child form button").await?;
-            student.sees("#desk li:first-child .read", read).await?;
+            student
+                .clicks("#attacks li:first-child form button")
+                .await?;
+            student.sees("#attacks li:first-child .read", read).await?;
             student.sees_ticks(done, 6).await?;
             if step == 4 {
                 // The demo as the attacker sees it.
-                let frame = "return document.querySelector('#desk iframe').srcdoc";
+                let frame = "return document.querySelector('#attacks iframe').srcdoc";
                 let page = student.runs(frame).await?.to_string();
                 assert!(page.contains("Signed in as"), "{page}");
             }
@@ -167,8 +171,10 @@ async fn lesson_11_and_12_the_legacy_flow_is_attacked() {
         student.clicks("#do-1").await?;
         student.answers(2, 1).await?;
         student.clicks("#do-3").await?;
-        student.sees("#desk .read", "is not signed in").await?;
-        student.sees("#step-2", "It called nobody").await?;
+        student.sees("#attacks .read", "is not signed in").await?;
+        student
+            .sees("#step-2", "It did not call the broker")
+            .await?;
         student.follows_into_a_tab("#step-4 a.button").await?;
         student.chooses("grace").await?;
         student.sees_problem("no_session").await?;

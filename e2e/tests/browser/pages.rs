@@ -82,7 +82,7 @@ fn practised() -> Value {
         "current": "cancel",
         "exercises": [{
             "id": "cancel", "title": "Cancel throws you out", "group": "It works for Ada",
-            "goal": "Ada cancels, and is signed out.", "harm": "Whoever changes their mind.",
+            "goal": "Ada cancels, and is signed out.", "harm": "A user who changes their mind.",
             "lesson": "cancel", "status": "tried", "tries": 2, "seconds": 90, "hints": ["Look."],
             "run": {
                 "at": "2026-11-28T11:16:00Z", "took_ms": 2600, "says": "It still happens.",
@@ -266,7 +266,7 @@ async fn every_page_of_the_control_address_fits_every_screen() {
         }
         user.begins("relay").await?;
         user.clicks("#do-1").await?;
-        user.sees("#desk .state", "waits for the victim").await?;
+        user.sees("#attacks .state", "waits for the victim").await?;
         user.fits_every_screen("lesson").await?;
 
         let control = Http::at(&stack.urls().control);

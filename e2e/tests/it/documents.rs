@@ -27,7 +27,7 @@ fn no_page_takes_a_reader_longer_than_a_quarter_of_an_hour() {
     }
 }
 
-/// Where the texts of the screens are.
+/// The folders with the texts of the screens.
 const SCREENS: [&str; 6] = [
     "broker/templates",
     "broker/src/http",

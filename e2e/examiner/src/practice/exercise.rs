@@ -249,10 +249,10 @@ mod tests {
                 let solution = exercise.solution(language).unwrap();
                 let changed = solution.lines().filter(|it| it.starts_with(['+', '-']));
                 let names: BTreeSet<_> = changed.flat_map(identifiers).collect();
-                let told: Vec<_> = identifiers(&hints)
+                let named: Vec<_> = identifiers(&hints)
                     .filter(|it| names.contains(it))
                     .collect();
-                assert_eq!(told, Vec::<&str>::new(), "{}", exercise.id);
+                assert_eq!(named, Vec::<&str>::new(), "{}", exercise.id);
             }
         }
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::exercise::{Exercise, Language, is_shared};
 use super::progress::{FILE_NAME, Progress};
 
-/// The files that tools fill, which nobody commits.
+/// The files that tools fill, which are not committed.
 const IGNORED: &str = "node_modules\n.venv\n__pycache__\n*~\nreport.html\n";
 
 /// A folder with apps.

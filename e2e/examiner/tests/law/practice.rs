@@ -1,5 +1,4 @@
-//! The law of the exercises: each mend that looks right is told why it is not, by the check that
-//! still fails; the inherited app has an F; and a learner gets through the course. That each app fails its checks as it comes is the
+//! The law of the exercises: the check of a mend that looks right still fails, and says why; the inherited app has an F; and a learner gets through the course. That each app fails its checks as it comes is the
 //! law of its fault, and that its solution passes all that of the good consumer.
 
 use std::fs;
@@ -33,7 +32,7 @@ fn plan_of(exercise: &Exercise, language: Language, copy: &Copy) -> ExaminationP
     plan
 }
 
-/// What is wrong with a wrong mend: it passes, or anything else than its checks fails.
+/// The wrong mend in a line, if its checks pass: it would be right then.
 async fn difference(exercise: &'static Exercise, place: usize) -> Option<String> {
     let wrong = &exercise.wrong[place];
     let edits = [&exercise.edits(wrong.language)[..], &wrong.edit].concat();

@@ -126,7 +126,7 @@ fn stream(
     Ok(stream.heartbeat(HEARTBEAT))
 }
 
-/// What a stream tells next: an event, or the number of calls that may have changed something.
+/// The next line of a stream: an event, or the number of calls that may have changed something.
 enum Next {
     Event(Arc<LoggedEvent>),
     State(u64),

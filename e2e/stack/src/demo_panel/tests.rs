@@ -50,8 +50,8 @@ fn a_visit_without_a_login_calls_no_broker() {
         (LoginFlow::Legacy, "LegacyConsumeState"),
     ] {
         let lines = Story::default().without_login(flow).into_lines();
-        let told = format!("[bad] {place}: Your browser came to our callback");
-        assert!(shown(&lines).starts_with(&told), "{lines:?}");
+        let expected = format!("[bad] {place}: Your browser came to our callback");
+        assert!(shown(&lines).starts_with(&expected), "{lines:?}");
     }
 }
 
@@ -65,16 +65,16 @@ fn a_login_that_has_not_come_back_is_pending_because_another_tab_has() {
     };
     let pending = |_: &str| Some(serde_json::json!({ "status": "pending" }));
     let lines = shown(&story(&login, &pending).into_lines());
-    let told = "PutBackKey: Another tab of yours came back first";
-    assert!(lines.contains(told), "{lines}");
+    let expected = "PutBackKey: Another tab of yours came back first";
+    assert!(lines.contains(expected), "{lines}");
 }
 
 #[test]
 fn a_visit_after_the_end_names_the_login_and_its_diagram() {
     let path = "/logins/aLogin".to_owned();
     let story = Story::default().expired(61_000, LoginFlow::Clean, path);
-    let told = "[bad] CallbackAgain: Your login of 00:01:01 (UTC) had expired, so we did not call the broker. /logins/aLogin\n";
-    assert_eq!(shown(&story.into_lines()), told);
+    let expected = "[bad] CallbackAgain: Your login of 00:01:01 (UTC) had expired, so we did not call the broker. /logins/aLogin\n";
+    assert_eq!(shown(&story.into_lines()), expected);
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn a_failure_without_an_error_is_told_in_words() {
     };
     let failed = |_: &str| Some(serde_json::json!({ "status": "failed" }));
     let lines = shown(&story(&login, &failed).into_lines());
-    let told = "We asked once for the result: the login failed. You were not signed in.";
-    assert!(lines.contains(told), "{lines}");
+    let expected = "We asked once for the result: the login failed. You were not signed in.";
+    assert!(lines.contains(expected), "{lines}");
 }
 
 #[test]

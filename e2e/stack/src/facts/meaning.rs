@@ -33,7 +33,7 @@ pub(crate) trait Answers {
         false
     }
 
-    /// What goes wrong at the provider of this login, because it was planned.
+    /// The planned misbehaviour of the provider of this login.
     fn planned(&self, _login: &str) -> Option<Planned> {
         None
     }

@@ -151,7 +151,7 @@ struct LoginEntry {
     is_legacy: bool,
 }
 
-/// How far a login has come.
+/// The progress of a login.
 enum End {
     /// The app knows the user, who has this name.
     SignedIn(String),
@@ -216,7 +216,7 @@ impl LoginEntry {
 impl End {
     fn of(runtime: &StackRuntime, status: &LoginStatus, events: &[Arc<LoggedEvent>]) -> Self {
         // A fault has an event of its own; what it kept from the app is none the less stored.
-        let told = events.iter().rev().find_map(|event| {
+        let reported = events.iter().rev().find_map(|event| {
             let meaning = meaning(event, runtime.event_log());
             Some(match meaning.outcome()? {
                 Outcome::SignedIn(user) => Self::SignedIn(user.to_owned()),
@@ -225,7 +225,8 @@ impl End {
         });
         let error = || events.iter().rev().find_map(|event| facts::error_of(event));
         let expires_at = status.expires_at;
-        told.or_else(|| error().map(|error| Self::failed(status, error)))
+        reported
+            .or_else(|| error().map(|error| Self::failed(status, error)))
             .or_else(|| {
                 let at = expires_at?;
                 let left_ms = at - runtime.clock.now_ms();

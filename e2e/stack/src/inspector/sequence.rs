@@ -79,7 +79,7 @@ fn deadline(events: &[Arc<LoggedEvent>]) -> Option<i64> {
     (!events.iter().any(ends)).then_some(at)
 }
 
-/// What goes wrong at the provider of the login that `events` are about, by plan.
+/// The planned misbehaviour of the provider of the login that `events` are about.
 fn planned(events: &[Arc<LoggedEvent>], answers: &dyn Answers) -> Option<Planned> {
     answers.planned(events.first()?.login.as_deref()?)
 }

@@ -175,7 +175,7 @@ pub(super) fn other_events(runtime: &StackRuntime) -> Vec<Arc<LoggedEvent>> {
     events
 }
 
-/// What goes wrong at the providers by plan, by login.
+/// The planned misbehaviours of the providers, by login.
 pub(super) fn planned(runtime: &StackRuntime) -> HashMap<String, Planned> {
     let secrets = runtime.event_log().secrets();
     let all = Provider::ALL.into_iter().flat_map(|provider| {

@@ -18,12 +18,12 @@ pub(crate) fn verdict(rows: &[Row]) -> Vec<(Note, &str)> {
         match row {
             Row::Arrow(it) => {
                 arrow = &it.id;
-                let told = it.detail.as_deref().and_then(|it_is| match it.style {
+                let ended = it.detail.as_deref().and_then(|it_is| match it.style {
                     Style::Succeeded => Some(Note::of_end(it.style, "✓ Signed in", it_is)),
                     Style::Refused if end.is_none() => Some(Note::of_failure(it_is, "")),
                     _ => None,
                 });
-                end = told.map(|note| (note, arrow)).or(end);
+                end = ended.map(|note| (note, arrow)).or(end);
             }
             Row::Note(note) => match (note.error, note.style) {
                 (Some(error), _) if end.is_none() => {

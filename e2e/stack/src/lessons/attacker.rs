@@ -1,6 +1,6 @@
 //! The attacker of some lessons. They start logins at the demo, keep the demo's cookies, send
 //! the address to a victim, and come back for the result. Their client is no browser: it follows
-//! no redirect. And the attacker's desk, which shows the attacks on the page.
+//! no redirect. And the view of the attacks on the page.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -214,8 +214,8 @@ fn client(runtime: &StackRuntime) -> Result<Client, ControlError> {
 /// The settings of a relay guard, as a student chooses among them.
 pub(super) const GUARDS: [RelayGuard; 3] = [RelayGuard::Auto, RelayGuard::Always, RelayGuard::Off];
 
-/// The attacker's desk.
-pub(super) struct AttackerDesk {
+/// The attacks, as the page shows them.
+pub(super) struct AttacksView {
     /// The names of the relay guard's settings, each with whether it is set.
     pub(super) guards: [(&'static str, bool); 3],
     /// Newest first.
@@ -233,7 +233,7 @@ pub(super) struct AttackView {
     pub(super) is_known: bool,
 }
 
-impl AttackerDesk {
+impl AttacksView {
     pub(super) fn new(
         runtime: &StackRuntime,
         attacks: &[Attack],

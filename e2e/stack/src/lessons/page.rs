@@ -6,7 +6,7 @@ use mock_upstream::{Mode, Next, Provider};
 use rocket::response::Redirect;
 use rocket::{State, get};
 
-use super::attacker::{Attack, AttackerDesk, Attacks};
+use super::attacker::{Attack, Attacks, AttacksView};
 use super::diagram::LessonDiagram;
 use super::lesson::{CATALOGUE, Lesson, Press, QuestionKind, Scope, Tick};
 use super::progress::{LessonEvents, LessonRun, Progress, Situation};
@@ -55,7 +55,7 @@ pub(super) struct LessonPage {
     /// The login that counts.
     login: Option<String>,
     diagram: LessonDiagram,
-    desk: Option<AttackerDesk>,
+    attacks: Option<AttacksView>,
     code: Vec<Excerpt>,
 }
 
@@ -144,7 +144,7 @@ impl LessonPage {
             done,
             path: run.path(&lesson.id),
             login: login.map(ToOwned::to_owned),
-            desk: newest.map(|_| AttackerDesk::new(runtime, &attacks, &events.events)),
+            attacks: newest.map(|_| AttacksView::new(runtime, &attacks, &events.events)),
             code: excerpts(&lesson.code),
             diagram,
             was_reset: run.was_reset,

@@ -159,7 +159,7 @@ impl LessonEvent<'_> {
     }
 }
 
-/// What a student has done beside signing in.
+/// The acts of a student beside signing in, and the time.
 #[derive(Default)]
 pub(crate) struct Situation {
     /// The buttons whose effect lasts, as their forms.

@@ -31,7 +31,7 @@ pub(super) enum ActionView {
     Missing(&'static str),
 }
 
-/// What the steps of a page are made of.
+/// The parts of which the steps of a page are made.
 pub(super) struct Steps<'a> {
     pub(super) lesson: &'static Lesson,
     pub(super) run: &'a LessonRun,

@@ -14,7 +14,7 @@ use crate::event_log::tests::{events, logins};
 use crate::facts::LoginFlow;
 use crate::inspector::{Arrow, Participant, Row, rows};
 
-/// What happens in a lesson: a script of events, and the bodies of their answers by call.
+/// A play of a lesson: a script of events, and the bodies of their answers by call.
 #[derive(Default)]
 struct Story {
     script: String,
