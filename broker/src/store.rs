@@ -134,7 +134,7 @@ impl Store {
     /// Stores a pending login, unless its session key is taken. A key is free again
     /// when its login has ended.
     pub async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
-        let open = on_engine!(self, commit or run, |db| steps::open(db, &login, now));
+        let open = on_engine!(self, commit_early or run, |db| steps::open(db, &login, now));
         self.commit("open", open).await
     }
 
@@ -155,8 +155,7 @@ impl Store {
         browser: BrowserBinding,
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
-        let bind =
-            on_engine!(self, commit or run, |db| steps::bind_browser(db, handle, browser, now));
+        let bind = on_engine!(self, commit_early or run, |db| steps::bind_browser(db, handle, browser, now));
         self.commit("bind_browser", bind).await
     }
 
@@ -180,7 +179,7 @@ impl Store {
     ) -> Result<Consumed, StoreError> {
         let (id, end) = (upstream_login.id(), upstream_login.known_until());
         let consume =
-            on_engine!(self, commit or run, |db| steps::consume_upstream_login(db, id, end));
+            on_engine!(self, commit_early or run, |db| steps::consume_upstream_login(db, id, end));
         self.commit("consume_upstream_login", consume).await
     }
 
@@ -202,8 +201,7 @@ impl Store {
         ask: ResultQuery,
         now: UnixMs,
     ) -> Result<ResultRead, StoreError> {
-        let consume =
-            on_engine!(self, commit or transact, |db| steps::consume_result(db, &ask, now));
+        let consume = on_engine!(self, commit or run, |db| steps::consume_result(db, &ask, now));
         self.commit("consume_result", consume).await
     }
 
@@ -238,7 +236,7 @@ impl Store {
     /// Deletes a bounded number of rows that no rule can see any more, and erases
     /// profiles whose time is over. Returns the number of rows it touched.
     pub async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        let sweep = on_engine!(self, commit or transact, |db| steps::sweep(db, now));
+        let sweep = on_engine!(self, commit_early or transact, |db| steps::sweep(db, now));
         self.commit("sweep", sweep).await
     }
 

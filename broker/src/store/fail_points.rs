@@ -49,6 +49,11 @@ impl FailPoints {
         Self(Some(Arc::new(callback)))
     }
 
+    /// Whether there is a callback.
+    pub(crate) fn are_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn hit(&self, point: FailPoint) {
         if let Some(callback) = &self.0 {
             callback(point);

@@ -1,6 +1,6 @@
 //! PostgreSQL, for several brokers on one database.
 //!
-//! Each step is one statement, or one transaction of two, at `READ COMMITTED`: a second
+//! Each step is one statement, and a sweep one transaction, at `READ COMMITTED`: a second
 //! `UPDATE` of a row waits for the first and then evaluates its condition again, so that one
 //! of many concurrent steps changes the row and the others change nothing. Where a database
 //! undoes one of the two instead (a serialization failure, a deadlock), that step is taken
@@ -121,17 +121,13 @@ impl Postgres {
         &self,
         step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
-        if self.mode == PoolMode::Transaction {
+        // Between a statement and its own commit nothing can be stopped.
+        if self.mode == PoolMode::Transaction || self.fail_points.are_set() {
             return self.transact(step).await;
         }
         let client = self.connection().await?;
         let db = self.executor(&client);
-        let whole = async {
-            let result = step(&db).await?;
-            self.fail_points.hit(FailPoint::AfterCommit);
-            Ok(result)
-        };
-        match in_time(whole).await {
+        match in_time(step(&db)).await {
             Some(result) => result,
             None => Err(self.abandon(client)),
         }
@@ -232,6 +228,7 @@ async fn transaction<T>(
     let whole = async {
         db.client.batch_execute(begin).await?;
         let result = step(db).await?;
+        db.fail_points.hit(FailPoint::AfterRead);
         db.fail_points.hit(FailPoint::BeforeCommit);
         db.client.batch_execute("COMMIT").await?;
         db.fail_points.hit(FailPoint::AfterCommit);

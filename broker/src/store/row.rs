@@ -28,9 +28,12 @@ pub(super) trait Executor {
         read: fn(&dyn Columns) -> Result<T, Unreadable>,
     ) -> Result<Option<T>, Self::Error>;
 
-    /// Reports that the step has read its row and decided, if the engine does not
-    /// report that itself.
-    fn decided(&self) {}
+    /// Consumes the outcome of a login and erases its profile, which is the result. The
+    /// parameters are those of [`CONSUME_RESULT`](super::sql::CONSUME_RESULT).
+    async fn consume_result(
+        &self,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<LoginOutcome>, Self::Error>;
 
     /// Whether no other broker sweeps while this transaction lasts.
     async fn may_sweep(&self) -> Result<bool, Self::Error> {

@@ -55,6 +55,19 @@ pub(super) const CONSUME_RESULT: &str = "
 /// Runs after [`CONSUME_RESULT`], whose `RETURNING` shows the row after the change.
 pub(super) const ERASE_CONSUMED: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
 
+/// Both in one statement, which SQLite's `RETURNING` does not allow. `FOR UPDATE` waits for
+/// another that consumes the result, and then finds it consumed.
+pub(super) const CONSUME_AND_ERASE_RESULT: &str = "
+    WITH result AS (
+        SELECT key_digest, profile, error FROM logins
+        WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
+          AND stage = 'settled' AND $4 < ends_ms
+          AND coalesce(profile, error) IS NOT NULL
+        FOR UPDATE)
+    UPDATE logins SET stage = 'consumed', profile = NULL FROM result
+    WHERE logins.key_digest = result.key_digest
+    RETURNING result.profile, result.error";
+
 pub(super) const FIND_BY_KEY: &str =
     "SELECT * FROM logins WHERE key_digest = $1 AND $2 < known_until_ms";
 

@@ -1,8 +1,9 @@
 //! SQLite, the embedded default: a file, or memory.
 //!
 //! Steps in memory run [`inline`], on their caller's thread. Those that change a file
-//! wait for its disk: [`writer`] runs them in batches on a thread of its own; those that
-//! only read it run inline. [`tables`] prepares the tables of both.
+//! wait for its disk, where nobody may go on without: [`writer`] runs them in batches on a
+//! thread of its own; those that only read it run inline. [`tables`] prepares the tables of
+//! both.
 
 pub(super) mod executor;
 
@@ -23,7 +24,7 @@ use super::fail_points::FailPoints;
 use super::outcome::{StoreError, check_version};
 use crate::clock::Stopwatch;
 use inline::Inline;
-use writer::Writer;
+use writer::{Durable, Writer};
 
 /// The embedded store.
 pub(super) struct Sqlite(Connections);
@@ -83,11 +84,11 @@ impl Sqlite {
             } => {
                 readiness.check_path()?;
                 if readiness.is_write_due() {
-                    let version = writer.run(tables::write_version).await?;
+                    let version = writer.run(Durable::First, tables::write_version).await?;
                     readiness.note_write();
                     version
                 } else {
-                    writer.run(tables::version).await?
+                    writer.run(Durable::Soon, tables::version).await?
                 }
             }
         })
@@ -104,15 +105,33 @@ impl Sqlite {
         }
     }
 
-    /// Runs a step, and returns its result once that is committed.
+    /// Runs a step, and returns its result once that is committed and on disk.
     pub(super) async fn commit<T, F>(&self, step: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.write(Durable::First, step).await
+    }
+
+    /// Runs a step, and returns its result once that is committed. It is on disk a moment
+    /// later: a power cut until then takes it back.
+    pub(super) async fn commit_early<T, F>(&self, step: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.write(Durable::Soon, step).await
+    }
+
+    async fn write<T, F>(&self, durable: Durable, step: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         match &self.0 {
             Connections::Memory(connection) => connection.commit(step),
-            Connections::File { writer, .. } => writer.run(step).await,
+            Connections::File { writer, .. } => writer.run(durable, step).await,
         }
     }
 }

@@ -99,7 +99,6 @@ pub(super) async fn complete<E: Executor>(
     }
 }
 
-/// Two statements that change a row: the caller runs them in one transaction.
 pub(super) async fn consume_result<E: Executor>(
     db: &E,
     ask: &ResultQuery,
@@ -111,16 +110,8 @@ pub(super) async fn consume_result<E: Executor>(
         ask.redirect_uri.as_str(),
         now
     ];
-    match db
-        .one(sql::CONSUME_RESULT, parameters, row::outcome)
-        .await?
-    {
-        Some(outcome) => {
-            db.decided();
-            db.change(sql::ERASE_CONSUMED, parameters![&ask.key])
-                .await?;
-            Ok(ResultRead::Outcome(outcome))
-        }
+    match db.consume_result(parameters).await? {
+        Some(outcome) => Ok(ResultRead::Outcome(outcome)),
         None => {
             let known = parameters![&ask.key, now];
             let session = db.one(sql::FIND_BY_KEY, known, row::login_session);

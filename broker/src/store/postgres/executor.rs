@@ -12,9 +12,11 @@ use tokio_postgres::{Error, Row};
 
 use super::url::PoolMode;
 use crate::model::UnixMs;
-use crate::store::fail_points::{FailPoint, FailPoints};
+use crate::model::login_session::LoginOutcome;
+use crate::store::fail_points::FailPoints;
 use crate::store::outcome::StoreError;
-use crate::store::row::{Columns, Executor, Parameter, Unreadable, parameters};
+use crate::store::row::{self, Columns, Executor, Parameter, Unreadable, parameters};
+use crate::store::sql::CONSUME_AND_ERASE_RESULT;
 
 /// Held while one broker sweeps: two that deleted the same rows in another order
 /// would wait for each other.
@@ -82,8 +84,12 @@ impl Executor for PostgresExecutor<'_> {
             .map_err(|error| StoreError::Failed(error.to_string()).into())
     }
 
-    fn decided(&self) {
-        self.fail_points.hit(FailPoint::AfterRead);
+    async fn consume_result(
+        &self,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<LoginOutcome>, StepError> {
+        self.one(CONSUME_AND_ERASE_RESULT, parameters, row::outcome)
+            .await
     }
 
     async fn may_sweep(&self) -> Result<bool, StepError> {

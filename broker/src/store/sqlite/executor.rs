@@ -10,8 +10,10 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, OptionalExtension as _, Row, params_from_iter};
 
 use crate::model::UnixMs;
+use crate::model::login_session::LoginOutcome;
 use crate::store::outcome::StoreError;
-use crate::store::row::{Columns, Executor, Parameter, Unreadable};
+use crate::store::row::{self, Columns, Executor, Parameter, Unreadable};
+use crate::store::sql::{CONSUME_RESULT, ERASE_CONSUMED};
 
 /// Runs a step. SQLite blocks and never waits, so the first poll finishes it.
 pub(in crate::store) fn poll_once<T>(step: impl Future<Output = T>) -> T {
@@ -43,6 +45,18 @@ impl Executor for Connection {
                 read(row).map_err(unreadable)
             })
             .optional()
+    }
+
+    /// Two statements: the caller runs them in one transaction.
+    async fn consume_result(
+        &self,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<LoginOutcome>, Error> {
+        let consumed = self.one(CONSUME_RESULT, parameters, row::outcome).await?;
+        if consumed.is_some() {
+            self.change(ERASE_CONSUMED, &parameters[..1]).await?;
+        }
+        Ok(consumed)
     }
 }
 

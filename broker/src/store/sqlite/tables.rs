@@ -28,12 +28,18 @@ pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), St
     connection.busy_timeout(BUSY)?;
     check(connection)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // A commit must survive a power cut: a lost one would un-consume a result.
-    connection.pragma_update(None, "synchronous", "full")?;
+    wait_for_disk(connection, true)?;
     // Deleted values are overwritten in the file.
     connection.pragma_update(None, "secure_delete", "on")?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     migrate(connection)
+}
+
+/// Makes commits wait until they are on disk, with all before them, or not: one that is lost
+/// in a power cut could un-consume a result. Without, checkpoints wait for it all the same.
+pub(super) fn wait_for_disk(connection: &Connection, waits: bool) -> Result<()> {
+    let level = if waits { "full" } else { "normal" };
+    connection.pragma_update(None, "synchronous", level)
 }
 
 /// The version of the tables; 0 before there are any.
