@@ -11,6 +11,7 @@ pub(super) mod executor;
 pub(super) mod url;
 
 mod connections;
+mod hosts;
 #[cfg(all(test, feature = "postgres"))]
 mod tests;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod,
-    Runtime,
+    ClientWrapper, ConfigConnectImpl, Connect, Hook, HookError, Manager, ManagerConfig, Pool,
+    PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -16,6 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::hosts::Hosts;
 use super::url::{Encryption, PoolMode, PostgresUrl};
 use crate::store::outcome::StoreError;
 
@@ -41,14 +42,8 @@ pub(super) fn to(url: &PostgresUrl, settings: Settings) -> Result<Pool, StoreErr
     let recycle = ManagerConfig {
         recycling_method: RecyclingMethod::Verified,
     };
-    let manager = match url.encryption() {
-        Encryption::Off => Manager::from_config(config, NoTls, recycle),
-        Encryption::BySystem => Manager::from_config(config, connector(of_the_system()?)?, recycle),
-        Encryption::ByFile(path) => {
-            Manager::from_config(config, connector(in_file(path)?)?, recycle)
-        }
-    };
-    Pool::builder(manager)
+    let connect = Hosts::of(&config, patience(&config), driver(url.encryption())?);
+    Pool::builder(Manager::from_connect(config, connect, recycle))
         .max_size(MAX_CONNECTIONS)
         .wait_timeout(Some(WAIT))
         .create_timeout(Some(WAIT))
@@ -75,9 +70,7 @@ fn config(url: &PostgresUrl, settings: Settings) -> Config {
         config.options(options.trim_start());
     }
     config.application_name("broker");
-    // A host that does not answer leaves time for the ones behind it.
-    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
-    let each = WAIT / u32::try_from(hosts + 1).unwrap_or(u32::MAX);
+    let each = patience(&config);
     let given = config.get_connect_timeout().copied();
     config.connect_timeout(given.map_or(each, |given| given.min(each)));
     if config.get_tcp_user_timeout().is_none() {
@@ -90,6 +83,22 @@ fn config(url: &PostgresUrl, settings: Settings) -> Config {
     config
 }
 
+/// The time after which a host that does not answer leaves the next one to be tried.
+fn patience(config: &Config) -> Duration {
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+    WAIT / u32::try_from(hosts + 1).unwrap_or(u32::MAX)
+}
+
+fn driver(encryption: &Encryption) -> Result<Arc<dyn Connect>, StoreError> {
+    let roots = match encryption {
+        Encryption::Off => return Ok(Arc::new(ConfigConnectImpl { tls: NoTls })),
+        Encryption::BySystem => of_the_system()?,
+        Encryption::ByFile(path) => in_file(path)?,
+    };
+    let tls = connector(roots)?;
+    Ok(Arc::new(ConfigConnectImpl { tls }))
+}
+
 /// The error of a connection that could not be had.
 pub(super) fn unreachable(error: PoolError) -> StoreError {
     match error {
@@ -99,6 +108,9 @@ pub(super) fn unreachable(error: PoolError) -> StoreError {
         PoolError::PostCreateHook(HookError::Message(message)) => {
             StoreError::Failed(message.into_owned())
         }
+        PoolError::Timeout(TimeoutType::Create) => StoreError::Failed(
+            "a server of store.url did not answer in time, and no other could be used".to_owned(),
+        ),
         other => StoreError::Failed(other.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! The settings of a connection of the pool, read back from that connection; steps that
 //! the database undoes; connections whose server has vanished.
 
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use testkit::postgres::{Durability, Server};
@@ -198,4 +199,26 @@ async fn a_step_that_is_undone_each_time_fails_in_the_end() {
     assert_eq!(takes.load(Ordering::SeqCst), 5);
     let after = pool.transact(async |db| Ok(db.client.batch_execute("SELECT 1").await?));
     after.await.expect("the connection is as before");
+}
+
+#[tokio::test]
+async fn a_frozen_server_hides_none_behind_it_and_is_waited_for_once() {
+    let server = Server::start(Durability::Relaxed).unwrap();
+    // The system accepts for it, and it says nothing.
+    let frozen = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hosts =
+        server
+            .url("postgres")
+            .replacen('@', &format!("@{},", frozen.local_addr().unwrap()), 1);
+    let pool = pool(&format!("{hosts}?target_session_attrs=read-write"));
+    let first = pool
+        .connections
+        .get()
+        .await
+        .expect("the second host serves");
+    let second = pool.connections.get().await.expect("it serves again");
+    drop((first, second));
+    frozen.set_nonblocking(true).unwrap();
+    assert!(frozen.accept().is_ok(), "it was tried");
+    assert!(frozen.accept().is_err(), "it was tried again");
 }
