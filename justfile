@@ -272,9 +272,10 @@ explore *FLAGS: (_need "postgres")
 histories *FLAGS:
     cargo run --locked --release -p consistency -- histories "$@"
 
-# Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres, --failover; all flags: just crashes --help)
+# Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres, --failover, --patroni; all flags: just crashes --help)
 [group('prove')]
 crashes *FLAGS:
+    @[[ " $* " != *" --patroni "* ]] || {{ just_executable() }} _need postgres patroni etcd
     cargo run --locked --release -p consistency -- crashes "$@"
 
 # Soak test: users sign in for MINUTES while every fault is injected, and each login is checked (all flags: just soak --help)
@@ -433,6 +434,9 @@ _need +WHAT:
         [python]="python3 python3-venv" [chromium]="chromium chromium-driver chromium-headless-shell" [nginx]=nginx
         [postgres]=postgresql [pgbouncer]=pgbouncer [certutil]=libnss3-tools
         [java]=default-jdk-headless [systemd]=systemd [curl]=curl [git]=git [cc]=gcc
+        # Of `crashes --patroni` and its test alone. Patroni's own service does not start without
+        # a configuration; etcd's does where there is systemd, as PostgreSQL's and nginx's.
+        [patroni]=patroni [etcd]=etcd-server
     )
     has() {
         case $1 in

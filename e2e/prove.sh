@@ -153,6 +153,8 @@ proof crashes-postgres "crashes on PostgreSQL, two brokers and the database" "$R
     just crashes "$(size 300 3)" --engine postgres
 proof failovers "failovers of PostgreSQL to a synchronous standby" "$RACES" nothing_wrong \
     just crashes "$(size 300 3)" --engine postgres --failover
+proof patroni "a primary under Patroni that is frozen, cut off and killed" "$RACES e2e/testkit/src/postgres" nothing_wrong \
+    just crashes "$(size 60 3)" --engine postgres --patroni
 proof soak-sqlite "soak on SQLite, one broker" "$RACES mock-upstream/src" nothing_wrong \
     just soak --logins "$(size 100000 500)" --people 128 --log target/prove/soak-sqlite.kept
 proof soak-log "that soak's log, judged by itself" "$RACES mock-upstream/src" verdict \

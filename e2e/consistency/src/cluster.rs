@@ -14,7 +14,8 @@ use broker::model::UnixMs;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
-use testkit::postgres::pair::{Pair, Replication};
+use testkit::postgres::pair::Pair;
+use testkit::postgres::patroni::Patroni;
 use testkit::postgres::{Durability, Server};
 
 use crate::RunError;
@@ -69,6 +70,8 @@ pub(crate) enum Database {
     Server(Server),
     /// A primary and its standby.
     Pair(Pair),
+    /// A primary and two standbys, under Patroni.
+    Patroni(Patroni),
 }
 
 impl Database {
@@ -78,11 +81,6 @@ impl Database {
             Engine::Sqlite => Self::File,
             Engine::Postgres => Self::Server(Server::start(durability)?),
         })
-    }
-
-    /// An empty primary with its standby.
-    pub(crate) fn start_pair(replication: Replication) -> Result<Self, RunError> {
-        Ok(Self::Pair(Pair::start(replication)?))
     }
 }
 
@@ -208,6 +206,7 @@ impl Cluster {
         match &self.database {
             Database::Server(server) => server.url("postgres"),
             Database::Pair(pair) => pair.url(),
+            Database::Patroni(patroni) => patroni.url(),
             Database::File => format!("sqlite:{}", self.file().display()),
         }
     }

@@ -1,6 +1,6 @@
 //! `crashes`: kills a broker, or its database, under load, again and again; starts it
-//! anew; asks about every login, and checks the whole of its history. [`failover`] kills
-//! the primary of a database that has a standby.
+//! anew; asks about every login, and checks the whole of its history. [`failover`] takes the
+//! primary from a database that has a standby.
 
 mod failover;
 mod load;
@@ -27,7 +27,7 @@ const MAX_ANSWERS_BEFORE_PAUSE: u64 = 20_000;
 
 /// Runs the plan and prints what was found.
 pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
-    if plan.failover {
+    if plan.failover || plan.patroni {
         return failover::run(&plan).await;
     }
     let cluster = Cluster::start(plan.engine, plan.brokers(), Logging::Off).await?;

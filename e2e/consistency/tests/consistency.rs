@@ -102,6 +102,18 @@ fn what_was_acknowledged_survives_failovers_to_a_synchronous_standby() {
 
 #[cfg(feature = "postgres")]
 #[test]
+fn what_was_acknowledged_survives_a_primary_that_freezes_under_patroni() {
+    let report = report_of(&["crashes", "1", "--engine", "postgres", "--patroni"]);
+    let is_by_patroni = report.starts_with("1 failovers by Patroni");
+    let is_kept = report.contains("\nNothing acknowledged was lost");
+    assert!(
+        is_by_patroni && report.contains("\nfreeze ") && is_kept,
+        "{report}"
+    );
+}
+
+#[cfg(feature = "postgres")]
+#[test]
 fn a_failover_to_an_asynchronous_standby_counts_what_it_lost() {
     let failover = ["--engine", "postgres", "--failover", "--asynchronous"];
     let report = report_of(&[&["crashes", "1"][..], &failover].concat());
@@ -179,6 +191,8 @@ fn a_flag_that_is_wrong_is_named() {
         ("soak --sede 1", 2, "'--seed'"),
         ("crashes --asynchronous", 2, "--failover"),
         ("crashes 1 --failover", 1, "add --engine postgres"),
+        ("crashes 1 --patroni", 1, "add --engine postgres"),
+        ("crashes --failover --patroni", 2, "'--patroni'"),
     ] {
         let output = run(&arguments.split(' ').collect::<Vec<_>>());
         assert_eq!(output.code, Some(status), "{arguments}");

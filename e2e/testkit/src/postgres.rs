@@ -1,13 +1,15 @@
 //! A throwaway PostgreSQL server: its cluster is in a temporary folder, it listens at a
 //! unix socket, and it ends with the process that started it. [`pair`] has two of them,
-//! a primary and its standby; a [`Bouncer`] is a pooler in front of one.
+//! a primary and its standby, [`patroni`] three; a [`Bouncer`] is a pooler in front of one.
 //!
 //! Needs PostgreSQL's programs (Debian's package `postgresql`). It may be started by
 //! root, and runs as another user then: PostgreSQL refuses root.
 
 pub mod pair;
+pub mod patroni;
 
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -248,9 +250,16 @@ impl Bouncer {
     }
 }
 
-/// Starts a shell that ends what it serves, and then itself, with its input.
+/// The URL of the database `postgres` of the one of these hosts that accepts writes.
+fn url_of_writable(hosts: &str) -> String {
+    format!("postgres://broker@{hosts}/postgres?target_session_attrs=read-write")
+}
+
+/// Starts a shell that ends what it serves, and then itself, with its input. It is in a group
+/// of its own: whoever kills ours leaves it alive to do so.
 fn supervise(mut shell: Command) -> io::Result<Program> {
     shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+    shell.process_group(0);
     Program::start(shell, EndsBy::EndOfInput)
 }
 

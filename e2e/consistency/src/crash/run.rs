@@ -19,7 +19,7 @@ use crate::RunError;
 use crate::cluster::{Cluster, Engine};
 use crate::provider::Providers;
 use crate::recorder::{Endpoint, Recorder};
-use checker::history::{Operation, Outage};
+use checker::history::{Operation, Outage, Outcome};
 
 /// A kill follows the start by at most this many answers.
 pub(super) const MAX_ANSWERS: usize = 300;
@@ -49,6 +49,9 @@ pub(crate) struct Plan {
     /// Let commits not wait for the standby, and count what is lost with the primary
     #[arg(long, requires = "failover")]
     pub(super) asynchronous: bool,
+    /// Freeze, cut off and kill in turn the primary of three PostgreSQL servers under Patroni
+    #[arg(long, conflicts_with = "failover")]
+    pub(super) patroni: bool,
 }
 
 /// A cluster, and what its users and their questions need.
@@ -188,8 +191,10 @@ pub(super) fn add_outage(logins: &mut [CutLogin], from_ns: u64, until_ns: u64) {
 pub(super) struct Count {
     pub(super) kills: u64,
     pub(super) logins: u64,
-    /// Operations whose answer was lost.
+    /// Operations whose answer was lost, or was 503.
     pub(super) unanswered: u64,
+    /// Those of them that were answered with 503.
+    pub(super) unavailable: u64,
     /// Questions that were asked afterwards.
     pub(super) questions: u64,
 }
@@ -200,7 +205,8 @@ impl Count {
         Self {
             kills: 1,
             logins: logins.len() as u64,
-            unanswered: logins.iter().map(unanswered).sum(),
+            unanswered: count(logins, |it| !it.is_definite()),
+            unavailable: count(logins, |it| it.outcome == Outcome::Unavailable),
             questions: 0,
         }
     }
@@ -209,26 +215,26 @@ impl Count {
         self.kills += other.kills;
         self.logins += other.logins;
         self.unanswered += other.unanswered;
+        self.unavailable += other.unavailable;
         self.questions += other.questions;
     }
 }
 
-fn unanswered(cut: &CutLogin) -> u64 {
-    let operations = cut.login.history.operations.iter();
-    let unanswered = operations.filter(|it: &&Operation| !it.is_definite());
-    unanswered.count() as u64
+fn count(logins: &[CutLogin], is_it: impl Fn(&Operation) -> bool) -> u64 {
+    let operations = logins.iter().flat_map(|cut| &cut.login.history.operations);
+    operations.filter(|it| is_it(it)).count() as u64
 }
 
 /// The counts of each kind of kill.
 pub(super) fn count_table<'a>(counts: impl Iterator<Item = (&'a str, Count)>) -> String {
     let header = format!(
-        "{:<16}{:>8}{:>10}{:>12}{:>12}\n",
-        "killed", "kills", "logins", "unanswered", "questions"
+        "{:<16}{:>8}{:>10}{:>12}{:>10}{:>12}\n",
+        "what", "times", "logins", "unanswered", "with 503", "questions"
     );
     let lines = counts.map(|(kill, it)| {
         format!(
-            "{kill:<16}{:>8}{:>10}{:>12}{:>12}\n",
-            it.kills, it.logins, it.unanswered, it.questions
+            "{kill:<16}{:>8}{:>10}{:>12}{:>10}{:>12}\n",
+            it.kills, it.logins, it.unanswered, it.unavailable, it.questions
         )
     });
     header + &lines.collect::<String>()

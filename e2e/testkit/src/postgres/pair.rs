@@ -50,8 +50,7 @@ impl Pair {
 
     /// The URL of the database `postgres` of the one that accepts writes.
     pub fn url(&self) -> String {
-        let hosts = &self.hosts;
-        format!("postgres://broker@{hosts}/postgres?target_session_attrs=read-write")
+        super::url_of_writable(&self.hosts)
     }
 
     /// Stops the stream to the standby, as a stalled network does: it falls behind.
