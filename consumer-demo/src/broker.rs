@@ -47,6 +47,7 @@ pub(crate) struct Broker {
 impl Broker {
     /// Makes the client, with redirects, retries and proxies switched off.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        crypto::install();
         let http = Client::builder()
             // A redirect would carry the secrets in the body to wherever it
             // points. The broker never sends one; a server that does is not it.

@@ -188,6 +188,9 @@ pub(crate) async fn start() -> (Arc<Consumer>, String) {
         sender.send_replace(rocket.config().port);
         Box::pin(async {})
     });
+    // For reqwest without a library of cryptography, as this workspace compiles it. With its
+    // feature `rustls` it has one: leave this out.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder()
         // reqwest repeats some failed calls by itself. A one-time call must not be repeated.
         .retry(reqwest::retry::never())

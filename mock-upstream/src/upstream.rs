@@ -43,6 +43,7 @@ impl MockUpstream {
     ///
     /// Fails if an address cannot be listened on; the error names it.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        crypto::install();
         Ok(Self {
             google: Upstream::start(Provider::Google, &settings).await?,
             github: Upstream::start(Provider::GitHub, &settings).await?,

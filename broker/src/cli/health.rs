@@ -33,6 +33,7 @@ pub(super) async fn health(config: &Config) -> Result<(), Box<dyn Error>> {
 ///
 /// If there is no answer.
 pub async fn status_at(url: &str) -> Result<StatusCode, Box<dyn Error>> {
+    crypto::install();
     let client = Client::builder()
         .timeout(TIME_LIMIT)
         .redirect(redirect::Policy::none())

@@ -63,6 +63,7 @@ impl Client {
             .iter()
             .map(|certificate| Certificate::from_der(certificate))
             .collect::<Result<_, _>>()?;
+        crypto::install();
         let builder = reqwest::Client::builder()
             .timeout(config.timeout())
             .connect_timeout(config.timeout())

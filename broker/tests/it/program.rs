@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 
 use agent::program::{EndsBy, Program};
 use serde_json::json;
+use testkit::http::client;
 use testkit::server::free_port;
 
 use crate::installation::{Installation, Scratch};
@@ -119,7 +120,8 @@ async fn a_broker_whose_log_cannot_be_written_serves() {
     let mut served = Program::start(broker.0, EndsBy::Kill).unwrap();
     served.listens_at("127.0.0.1", port, LIMIT).await.unwrap();
     for _ in 0..3 {
-        let answer = reqwest::get(format!("http://{address}/v1/nothing")).await;
+        let request = client().get(format!("http://{address}/v1/nothing"));
+        let answer = request.send().await;
         assert_eq!(answer.unwrap().status(), 404);
     }
 }

@@ -296,6 +296,7 @@ fn discovery_document(url: &str) -> Value {
 }
 
 fn signing_key(pem: &str) -> EncodingKey {
+    ::crypto::install();
     EncodingKey::from_rsa_pem(pem.as_bytes()).unwrap()
 }
 

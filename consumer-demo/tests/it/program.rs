@@ -11,6 +11,7 @@ use std::time::Duration;
 use agent::program::{EndsBy, Program, output_within};
 use consumer_demo::{App, Clock, StartError};
 use reqwest::header::HeaderMap;
+use testkit::http::client;
 
 use crate::test_consumer::config;
 
@@ -72,7 +73,8 @@ impl Serving {
 
 /// The answer of the home page, without what differs every time.
 async fn home(address: impl Display) -> (u16, HeaderMap) {
-    let answer = reqwest::get(format!("http://{address}/")).await.unwrap();
+    let request = client().get(format!("http://{address}/"));
+    let answer = request.send().await.unwrap();
     let mut headers = answer.headers().clone();
     headers.remove("date");
     (answer.status().as_u16(), headers)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, ClientBuilder, RequestBuilder};
 use serde_json::Value;
+use tokio_rustls::rustls::crypto::ring::default_provider;
 use url::Url;
 
 /// A client that reads the certificates of the machine only when it needs them, because
@@ -97,6 +98,8 @@ impl Http {
 
 /// A builder of a client that sends each request once and follows no redirect.
 pub fn builder(reach: Reach) -> ClientBuilder {
+    // Fails if the process has one already.
+    let _ = default_provider().install_default();
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         // A one-time exchange is never repeated; only a caller sends anything again.

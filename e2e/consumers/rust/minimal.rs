@@ -198,6 +198,9 @@ fn rocket() -> Rocket<Build> {
         .and_then(|port| port.parse().ok())
         .unwrap_or(5000);
     let needed = |name| setting(name).unwrap_or_else(|| panic!("{name} is missing"));
+    // For reqwest without a library of cryptography, as this workspace compiles it. With its
+    // feature `rustls` it has one: leave this out.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder()
         .retry(reqwest::retry::never())
         .redirect(reqwest::redirect::Policy::none())

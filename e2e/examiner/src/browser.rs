@@ -129,6 +129,7 @@ fn shown(url: &Url) -> String {
 /// The way of a browser over redirects.
 #[cfg(test)]
 pub(crate) mod tests {
+    use agent::http::{Reach, builder};
     use wiremock::matchers::any;
     use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -155,10 +156,9 @@ pub(crate) mod tests {
 
     /// A browser of no examination.
     pub(crate) fn plain_browser() -> Browser {
-        let client = Client::builder().redirect(reqwest::redirect::Policy::none());
         Browser::new(RecordedRequests {
             name: "browser".to_owned(),
-            client: client.no_proxy().build().unwrap(),
+            client: builder(Reach::Loopback).build().unwrap(),
             transcript: Transcript::start(),
             parties: Parties::default(),
         })

@@ -153,7 +153,7 @@ fn sign(claims: &str, key: &Key, typ: Option<&str>, fault: Option<IdTokenFault>)
             signed(Algorithm::HS256, &secret)
         }
         Some(F::AlgEs256) => {
-            let key = EncodingKey::from_ec_pem(ELLIPTIC).expect("the committed key is one");
+            let key = EncodingKey::from_ec_der(&::crypto::pkcs8(ELLIPTIC));
             signed(Algorithm::ES256, &key)
         }
         None | Some(F::Claims(_) | F::TwoSubs | F::UnknownKid | F::NoKid | F::Keys(_)) => {

@@ -184,5 +184,5 @@ fn kid_of(modulus: &str) -> String {
 }
 
 pub(super) fn rsa_key(pem: &[u8]) -> EncodingKey {
-    EncodingKey::from_rsa_pem(pem).expect("the committed keys are RSA keys")
+    EncodingKey::from_rsa_der(&crypto::pkcs8(pem))
 }

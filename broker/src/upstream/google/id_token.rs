@@ -76,6 +76,7 @@ fn has_critical_extension(token: &str) -> bool {
 /// The library would read the wall clock and knows one form of each claim; [`check`] checks
 /// them all at our own `now`.
 static SIGNATURE_ALONE: LazyLock<Validation> = LazyLock::new(|| {
+    crypto::install();
     let mut validation = Validation::new(Algorithm::RS256);
     validation.validate_exp = false;
     validation.validate_aud = false;

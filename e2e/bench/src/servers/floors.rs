@@ -75,6 +75,7 @@ struct FloorHops {
 
 impl FloorHops {
     fn new(providers: String) -> Result<Self, BenchError> {
+        crypto::install();
         let http = reqwest::Client::builder().no_proxy().build();
         let mut validation = Validation::new(Algorithm::RS256);
         validation.validate_aud = false;

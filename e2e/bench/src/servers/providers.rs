@@ -32,11 +32,12 @@ struct Providers {
 /// Serves both providers on a free port, as tasks of the load's runtime: a process of their
 /// own would compete with the load for its core.
 pub(crate) async fn start() -> Result<SocketAddr, BenchError> {
+    crypto::install();
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let address = listener.local_addr()?;
     let providers = Arc::new(Providers {
         url: format!("http://{address}"),
-        key: EncodingKey::from_rsa_pem(KEY).expect("the committed key is an RSA key"),
+        key: EncodingKey::from_rsa_der(&crypto::pkcs8(KEY)),
     });
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

@@ -211,8 +211,8 @@ mod tests {
     async fn ask(server: &TlsTrialServer) -> bool {
         let pem = std::fs::read(server.ca_file()).unwrap();
         let authority = reqwest::Certificate::from_pem(&pem).unwrap();
-        let client = reqwest::Client::builder().tls_certs_only([authority]);
-        let client = client.no_proxy().build().unwrap();
+        let client = testkit::http::client_builder().tls_certs_only([authority]);
+        let client = client.build().unwrap();
         let url = format!("{}/v1/profile?x=1", server.origin());
         client.get(url).send().await.is_ok()
     }
