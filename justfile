@@ -494,7 +494,7 @@ _node: (_need "python")
 # tests: after a run of those, nothing is compiled again. Beside other suites nothing waits
 # for cargo, which builds the faulty demos at that time.
 _programs:
-    [ -n "${COMPILED:-}" ] || {{ linted }} cargo build --locked --quiet --workspace --features {{ SUITES }} --bins --test command_line
+    [ -n "${COMPILED:-}" ] || {{ linted }} cargo build --locked --quiet --profile test --workspace --features {{ SUITES }} --bins --test command_line
 
 # Everything that the suites install into the tree
 _installed: _consumers _axe _client-packages _sandbox-packages

@@ -64,7 +64,7 @@ mod applied {
     const COPY: &str = "target/checker/tree";
     const TARGET: &str = "target/checker/target";
 
-    const CONSISTENCY: &[&str] = &["-p", "consistency"];
+    const CONSISTENCY: &[&str] = &["--profile=test", "-p", "consistency"];
 
     /// Held by the test that uses the copy.
     static USED: Mutex<()> = Mutex::new(());

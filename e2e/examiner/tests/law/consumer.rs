@@ -242,8 +242,8 @@ fn faulty_demo(fault: &Fault) -> PathBuf {
 /// the features of the dependencies as for all tests.
 fn compile(workspace: &Path, fault: &str) {
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--offline", "--quiet", "--workspace"]);
-    cargo.args(["--test", "empty", "--bin", "faulty-demo"]);
+    cargo.args(["build", "--profile=test", "--offline", "--quiet"]);
+    cargo.args(["--workspace", "--test", "empty", "--bin", "faulty-demo"]);
     if let Some(features) = setting("SUITES") {
         cargo.args(["--features", &features]);
     }
