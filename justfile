@@ -413,10 +413,10 @@ dist: _node sbom
     cargo_home=${CARGO_HOME:-$HOME/.cargo}
     export RUSTFLAGS="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$PWD=/signin-kit"
     export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$PWD=/signin-kit"
-    cargo build --locked --profile dist --target-dir target/dist-build -p stack -p broker -p conformance -p signin-kit
+    cargo build --locked --profile dist --target-dir target/dist-build -p stack -p broker -p consumer-demo -p conformance -p examiner -p signin-kit
     rm -rf target/dist
     packaging/package.sh target/dist-build/dist target/dist
-    for program in stack broker conformance signin-kit; do
+    for program in stack broker consumer-demo conformance examine signin-kit; do
         cp target/sbom/$program.json target/dist/$program.cdx.json
     done
     cd target/dist

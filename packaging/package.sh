@@ -34,7 +34,7 @@ describe() {
 
 name=signin-kit-$version-$target
 mkdir "$work/$name"
-for program in stack broker conformance; do
+for program in stack broker consumer-demo conformance examine signin-kit; do
     take $program "$work/$name"
 done
 describe "$work/$name"

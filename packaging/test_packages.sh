@@ -34,6 +34,10 @@ start() {
 sign_in() {
     STACK_CONTROL=$control target/consumers/python/bin/python e2e/consumers/python/test_app.py
 }
+# Judges the broker of the stack by this command.
+judge() {
+    "$@" "$broker" --control "$control" > "$work/report" || { cat "$work/report" >&2; exit 1; }
+}
 stop() {
     kill -INT "$pid"
     local status=0
@@ -46,8 +50,7 @@ python3 -m venv "$work/python"
 "$work/python/bin/pip" install --quiet --no-index "$work"/packages/*.whl
 start "$work/python/bin/signin-kit" up
 sign_in
-"$work/python/bin/signin-kit" conformance "$broker" --control "$control" > "$work/report" ||
-    { cat "$work/report" >&2; exit 1; }
+judge "$work/python/bin/signin-kit" conformance
 stop
 
 npm install --prefix "$work/node" --offline --no-audit --no-fund --loglevel error "$work"/packages/*.tgz
@@ -59,6 +62,16 @@ mkdir "$work/archive"
 tar --extract --file "$work"/packages/*.tar.gz --directory "$work/archive" --strip-components 1
 start "$work/archive/stack"
 sign_in
+judge "$work/archive/conformance"
 stop
-"$work/archive/broker" --version
-"$work/archive/conformance" --version
+cat > "$work/broker.toml" <<END
+base_url = "http://127.0.0.1:8000"
+store.url = "sqlite:$work/broker.db"
+upstream.google = { client_id = "id", client_secret = "secret" }
+END
+"$work/archive/broker" new-project --redirect-uri http://localhost:5000/callback Test >> "$work/broker.toml"
+"$work/archive/broker" check --config "$work/broker.toml"
+# The examiner starts the demo, with a stack of its own.
+port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+"$work/archive/examine" "http://localhost:$port/" --only callback-replay -- "$work/archive/consumer-demo"
+"$work/archive/signin-kit" --version
