@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum as _};
@@ -11,11 +11,10 @@ use tokio::runtime::{Builder, Runtime};
 use crate::BenchError;
 use crate::load::login::Login;
 use crate::measurements::Measurement;
-use crate::progress::Progress;
 use crate::report::Table;
 use crate::repository::{check_publishable, publish};
-use crate::servers::{Cores, floors};
-use crate::setup::{ProgramArgs, Setup, Size};
+use crate::servers::floors;
+use crate::setup::{Setup, Size};
 
 /// Measure the cost of the broker: each figure beside a floor, in the same rounds.
 ///
@@ -30,7 +29,7 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Args)]
-struct RunArgs {
+pub(crate) struct RunArgs {
     /// Measure these alone, in this order
     #[arg(value_name = "NAME")]
     names: Vec<Measurement>,
@@ -41,27 +40,28 @@ struct RunArgs {
     /// hour; within an hour
     #[arg(long)]
     full: bool,
-    #[command(flatten)]
-    programs: ProgramArgs,
+    /// The broker to measure [default: the one beside this program]
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) broker: Option<PathBuf>,
+    /// Also measure the broker of this commit, in the same rounds; it is built in
+    /// target/bench when it is first needed
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) against: Option<String>,
     /// The rounds; in each, every server gets every load
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
     /// Of `logins`, measure this kind alone, such as "clean, GitHub"
     #[arg(long, value_name = "KIND")]
-    login: Option<Login>,
+    pub(crate) login: Option<Login>,
     /// Of `logins`, measure with this number of clients alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    clients: Option<u16>,
-    /// Of `growth`, the number of live sessions
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2_000..))]
-    sessions: Option<u32>,
+    pub(crate) clients: Option<u16>,
     /// Measure without PostgreSQL
     #[arg(long)]
-    no_postgres: bool,
+    pub(crate) no_postgres: bool,
     /// Write the table into broker/PERFORMANCE.md: of a whole run, on a tree without changes
     #[arg(long, conflicts_with_all = [
-        "names", "quick", "broker", "stack", "against", "rounds", "sessions", "login", "clients",
-        "no_postgres",
+        "names", "quick", "broker", "against", "rounds", "login", "clients", "no_postgres",
     ])]
     publish: bool,
 }
@@ -71,7 +71,7 @@ struct RunArgs {
 enum Command {
     /// Serve floor-hops
     #[command(hide = true)]
-    FloorHops { providers: SocketAddr },
+    FloorHops { port: u16, providers: String },
     /// Serve one page
     #[command(hide = true)]
     BareRocket { port: u16 },
@@ -99,7 +99,7 @@ impl Cli {
 impl Command {
     async fn serve(self) -> Result<ExitCode, BenchError> {
         match self {
-            Self::FloorHops { providers } => floors::serve_hops(providers).await?,
+            Self::FloorHops { port, providers } => floors::serve_hops(port, providers).await?,
             Self::BareRocket { port } => floors::serve_page(port).await?,
             Self::Replica(args) => {
                 let served = consistency::serve_replica(args).await;
@@ -115,37 +115,22 @@ impl Command {
 }
 
 impl RunArgs {
-    fn measure(self) -> Result<(), BenchError> {
+    fn measure(mut self) -> Result<(), BenchError> {
         if self.publish {
             check_publishable()?;
         }
-        let size = self.size();
         let measurements = match self.names.is_empty() {
             true => Measurement::value_variants().to_vec(),
-            false => self.names,
+            false => std::mem::take(&mut self.names),
         };
-        let estimates = measurements.iter().map(|it| it.estimate(&size));
-        let with_stack = measurements.contains(&Measurement::Startup);
-        let cores = Cores::available()?;
-        let setup = Setup {
-            progress: Progress::of(estimates.sum()),
-            programs: self.programs.find(with_stack)?,
-            cores,
-            size,
-            login: self.login,
-            clients: self.clients.map(usize::from),
-            with_postgres: !self.no_postgres,
-        };
-        cores.stay_on_load()?;
-        // Thousands of users arrive at once in an overload.
-        rlimit::increase_nofile_limit(u64::MAX)?;
-        let mut rows = Vec::new();
-        for measurement in measurements {
-            let estimate = measurement.estimate(&size);
-            setup.progress.begin(&measurement.name(), estimate);
-            rows.extend(load_runtime()?.block_on(measurement.run(&setup))?);
-        }
-        setup.progress.end();
+        let rows = load_runtime()?.block_on(async {
+            let setup = Setup::new(&self, self.size()).await?;
+            let mut rows = Vec::new();
+            for measurement in measurements {
+                rows.extend(measurement.run(&setup).await?);
+            }
+            Ok::<_, BenchError>(rows)
+        })?;
         write!(std::io::stdout(), "{}", Table(&rows))?;
         match self.publish {
             true => publish(&rows),
@@ -154,18 +139,15 @@ impl RunArgs {
     }
 
     fn size(&self) -> Size {
-        let mut size = match (self.quick, self.full) {
+        let size = match (self.quick, self.full) {
             (true, _) => Size::QUICK,
             (_, true) => Size::FULL,
             _ => Size::USUAL,
         };
-        if let Some(rounds) = self.rounds {
-            size.rounds = rounds.into();
+        Size {
+            rounds: self.rounds.map_or(size.rounds, usize::from),
+            ..size
         }
-        if let Some(sessions) = self.sessions {
-            size.sessions = sessions as usize;
-        }
-        size
     }
 }
 

@@ -1,5 +1,5 @@
-//! The load: clients that sign in one login after another, each on a connection of its
-//! own, and the times of their requests.
+//! Clients that sign in without a pause, each on a connection of its own, and the times of
+//! their requests.
 
 pub(crate) mod connection;
 pub(crate) mod login;
@@ -12,20 +12,22 @@ use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::report::{Figures, Unit, ms, percentile, us};
-use crate::servers::ServerProcess;
+use crate::report::{Figure, percentile};
+use crate::servers::Measured;
 use connection::Connection;
 use login::Login;
 
-/// The figures of [`Load::measure`].
-pub(crate) const CPU: &str = "CPU of a login";
-pub(crate) const P50_REQUEST: &str = "p50 of a request";
-pub(crate) const P99_REQUEST: &str = "p99 of a request";
+/// The requests of a login.
+pub(crate) const REQUESTS: usize = 4;
+
+/// The figures of every load.
+pub(crate) const CPU: Figure = Figure::microseconds("CPU of a login");
+pub(crate) const P50: Figure = Figure::milliseconds("p50 of a request");
+pub(crate) const P99: Figure = Figure::milliseconds("p99 of a request");
 
 /// Clients that are connected to one server.
 pub(crate) struct Load {
     clients: Vec<Connection>,
-    login: Login,
     stays_awake: bool,
 }
 
@@ -34,96 +36,82 @@ pub(crate) struct Load {
 pub(crate) struct Times {
     /// From the first request to the last answer.
     pub(crate) whole: Duration,
-    /// The time of each request, sorted.
-    pub(crate) requests: Vec<Duration>,
+    /// The number of logins: each client makes as many.
+    pub(crate) logins: usize,
+    /// The time of each request, login by login.
+    requests: Vec<Duration>,
+}
+
+impl Times {
+    /// The time that this share of all requests does not exceed.
+    pub(crate) fn request(&self, share: f64) -> Duration {
+        sorted_percentile(self.requests.clone(), share)
+    }
+}
+
+fn sorted_percentile(mut times: Vec<Duration>, share: f64) -> Duration {
+    times.sort_unstable();
+    percentile(&times, share)
 }
 
 impl Load {
+    /// Connects `clients` clients to a server.
+    pub(crate) async fn connect(to: &Measured<'_>, clients: usize) -> Result<Self, BenchError> {
+        Ok(Self {
+            // A database is a process on the load's core.
+            stays_awake: to.database.is_none(),
+            ..Self::at(to.server.address, clients).await?
+        })
+    }
+
     /// Connects `clients` clients to the server at `address`.
-    pub(crate) async fn connect(
-        address: SocketAddr,
-        clients: usize,
-        login: Login,
-    ) -> Result<Self, BenchError> {
+    pub(crate) async fn at(address: SocketAddr, clients: usize) -> Result<Self, BenchError> {
         let clients = (0..clients).map(|_| Connection::open(address));
         Ok(Self {
             clients: try_join_all(clients).await?,
-            login,
             stays_awake: false,
         })
     }
 
-    /// The same load on a core that never sleeps, which no other process needs.
-    pub(crate) fn staying_awake(mut self) -> Self {
-        self.stays_awake = true;
-        self
-    }
-
-    /// Signs in `logins` times, by all clients at once.
-    pub(crate) async fn run(&mut self, logins: usize) -> Result<Times, BenchError> {
-        self.run_all(logins, Login::run).await
-    }
-
-    /// Signs in, and adds the CPU time that a login takes `server` and the times of its
-    /// requests to `figures`.
-    pub(crate) async fn measure(
-        &mut self,
-        server: &ServerProcess,
-        logins: usize,
-        figures: &mut Figures,
-    ) -> Result<(), BenchError> {
-        let before = server.cpu()?;
-        let times = self.run(logins).await?;
-        let cpu = server.cpu()?.saturating_sub(before);
-        let request = |share| ms(percentile(&times.requests, share));
-        let each = us(cpu) / self.rounded(logins) as f64;
-        figures.push(CPU, Unit::MICROSECONDS, each);
-        figures.push(P50_REQUEST, Unit::MILLISECONDS, request(0.5));
-        figures.push(P99_REQUEST, Unit::MILLISECONDS, request(0.99));
-        Ok(())
+    /// Signs in at least `logins` times, by all clients at once.
+    pub(crate) async fn run(&mut self, login: Login, logins: usize) -> Result<Times, BenchError> {
+        let sign_in = async |client: &mut Connection| login.run(client).await;
+        self.run_each(logins, sign_in).await
     }
 
     /// Opens `sessions` logins and leaves them alone.
     pub(crate) async fn open(&mut self, sessions: usize) -> Result<Times, BenchError> {
-        let open =
-            async |login: Login, client: &mut Connection| login.start(client).await.map(drop);
-        self.run_all(sessions, open).await
+        let start =
+            async |client: &mut Connection| Login::CleanGitHub.start(client).await.map(drop);
+        self.run_each(sessions, start).await
     }
 
-    async fn run_all(
+    /// Does `one` login at least `logins` times, by all clients at once.
+    pub(crate) async fn run_each(
         &mut self,
         logins: usize,
-        one: impl AsyncFn(Login, &mut Connection) -> Result<(), BenchError>,
+        one: impl AsyncFn(&mut Connection) -> Result<(), BenchError>,
     ) -> Result<Times, BenchError> {
         // It ends what it runs when it is dropped.
         let mut beside = JoinSet::new();
         if self.stays_awake {
             beside.spawn(stay_awake());
         }
-        let (each, login) = (self.each(logins), self.login);
+        let each = logins.div_ceil(self.clients.len());
         let watch = Stopwatch::start();
         let clients = self.clients.iter_mut().map(async |client| {
-            client.times = Vec::with_capacity(each * 4);
+            client.times = Vec::with_capacity(each * REQUESTS);
             for _ in 0..each {
-                one(login, client).await?;
+                one(client).await?;
             }
             Ok::<_, BenchError>(std::mem::take(&mut client.times))
         });
-        let requests = try_join_all(clients).await?;
-        let whole = watch.elapsed();
-        let mut requests = requests.concat();
-        requests.sort_unstable();
-        Ok(Times { whole, requests })
-    }
-
-    /// The number of logins that [`run`](Self::run) makes of `logins`: each client makes
-    /// as many.
-    pub(crate) fn rounded(&self, logins: usize) -> usize {
-        self.each(logins) * self.clients.len()
-    }
-
-    fn each(&self, logins: usize) -> usize {
-        logins.div_ceil(self.clients.len())
+        let requests = try_join_all(clients).await?.concat();
+        Ok(Times {
+            whole: watch.elapsed(),
+            logins: each * self.clients.len(),
+            requests,
+        })
     }
 }
 

@@ -9,13 +9,12 @@
 //! | [`load`] | clients that sign in |
 //! | [`servers`] | the servers that are measured, and the providers behind them |
 //! | [`report`] | the figures of servers: medians of rounds, and their table |
-//! | [`setup`], [`progress`] | how much is measured, in which builds, on which cores; the time that is left |
+//! | [`setup`] | how much is measured, in which builds, on which cores |
 //! | [`repository`] | the broker of an earlier commit, and the page of its performance |
 
 mod cli;
 mod load;
 mod measurements;
-mod progress;
 mod report;
 mod repository;
 mod servers;
@@ -46,14 +45,8 @@ pub(crate) enum BenchError {
         request: &'static str,
         /// Its status and body.
         answer: String,
-    },
-    /// A request was refused, and may be sent again later.
-    #[error("{request} was refused until later: {answer}")]
-    Refused {
-        /// Its method and path, without secrets.
-        request: &'static str,
-        /// Its status and body.
-        answer: String,
+        /// Whether it may be sent again later.
+        is_refused: bool,
     },
     /// PostgreSQL did not answer a question about its statistics.
     #[error("PostgreSQL's statistics cannot be read: {0}")]

@@ -5,13 +5,14 @@ mod logins;
 mod overload;
 mod startup;
 
-use std::time::Duration;
-
 use clap::ValueEnum;
 
 use crate::BenchError;
-use crate::report::Row;
-use crate::setup::{Setup, Size};
+use crate::load::login::Login;
+use crate::load::{Load, P50, P99};
+use crate::report::{Results, Row, ms};
+use crate::servers::Measured;
+use crate::setup::Setup;
 
 /// A measurement, by the name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,23 +30,6 @@ pub(crate) enum Measurement {
 }
 
 impl Measurement {
-    pub(crate) fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |it| it.get_name().to_owned())
-    }
-
-    /// The time that it takes on two cores, in a release build.
-    pub(crate) fn estimate(self, size: &Size) -> Duration {
-        let seconds = match self {
-            Self::Logins => 54.0 * size.rounds as f64 * size.logins as f64 / 1_600.0,
-            Self::Memory => size.consumed as f64 / 700.0,
-            Self::Startup => size.starts as f64 * 0.3,
-            Self::Growth => growth::estimate(size),
-            Self::Overload => overload::estimate(size),
-        };
-        Duration::from_secs_f64(seconds)
-    }
-
     /// Measures.
     pub(crate) async fn run(self, setup: &Setup) -> Result<Vec<Row>, BenchError> {
         match self {
@@ -56,4 +40,33 @@ impl Measurement {
             Self::Overload => overload::measure(setup).await,
         }
     }
+}
+
+/// Measures every server with one load, round by round.
+async fn measure_rounds(
+    setup: &Setup,
+    servers: &[Measured<'_>],
+    (login, clients): (Login, usize),
+    logins: usize,
+) -> Result<Results, BenchError> {
+    let mut loads = Vec::new();
+    for measured in servers {
+        let mut load = Load::connect(measured, clients).await?;
+        load.run(login, logins / 4).await?;
+        loads.push(load);
+    }
+    let mut results = Results::default();
+    for _ in 0..setup.size.rounds {
+        for (measured, load) in servers.iter().zip(&mut loads) {
+            let before = measured.usage().await?;
+            let times = load.run(login, logins).await?;
+            let used = measured.used_since(before, &times).await?;
+            let shares = [(P50, 0.5), (P99, 0.99)];
+            let requests = shares.map(|(figure, share)| (figure, ms(times.request(share))));
+            for (figure, value) in used.chain(requests) {
+                results.push(&measured.subject, figure, value);
+            }
+        }
+    }
+    Ok(results)
 }

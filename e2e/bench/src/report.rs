@@ -1,59 +1,104 @@
-//! The figures of servers, their medians and spreads over a few rounds, and the rows that
-//! measurements make of them, as one table.
+//! The figures of servers over a few rounds, and the rows that measurements make of them,
+//! as one table.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// The figures of one server by their names, such as "CPU of a login".
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Figures(BTreeMap<String, (Unit, Rounds)>);
+/// One of the two builds that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    /// That of an earlier commit.
+    Before,
+    /// That of this tree.
+    Present,
+}
 
-impl Figures {
+/// A server that is measured: its name in a table, and its build.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) version: Version,
+}
+
+impl Subject {
+    pub(crate) fn new(name: impl Into<String>, version: Version) -> Self {
+        let name = name.into();
+        Self { name, version }
+    }
+}
+
+/// What is measured of a server: its name, its unit as it is written behind a number, and the
+/// number's digits behind the point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Figure(pub(crate) &'static str, &'static str, usize);
+
+impl Figure {
+    pub(crate) const fn microseconds(name: &'static str) -> Self {
+        Self(name, " µs", 0)
+    }
+
+    pub(crate) const fn milliseconds(name: &'static str) -> Self {
+        Self(name, " ms", 1)
+    }
+
+    pub(crate) const fn megabytes(name: &'static str) -> Self {
+        Self(name, " MB", 1)
+    }
+
+    pub(crate) const fn bytes(name: &'static str) -> Self {
+        Self(name, " bytes", 0)
+    }
+
+    pub(crate) const fn per_second(name: &'static str) -> Self {
+        Self(name, "/s", 0)
+    }
+
+    pub(crate) const fn number(name: &'static str) -> Self {
+        Self(name, "", 1)
+    }
+
+    /// Its median, and the smallest and greatest value if they differ: `1.7 (1.6–1.8) ms`.
+    pub(crate) fn show(self, rounds: &Rounds) -> String {
+        let Self(_, unit, digits) = self;
+        format!("{rounds:.digits$}{unit}")
+    }
+}
+
+/// The figures of all servers of a measurement.
+#[derive(Debug, Default)]
+pub(crate) struct Results(BTreeMap<(Subject, &'static str), Rounds>);
+
+impl Results {
     /// Adds the value of a round.
-    pub(crate) fn push(&mut self, name: &str, unit: Unit, value: f64) {
-        let figure = self.0.entry(name.to_owned());
-        let (_, rounds) = figure.or_insert_with(|| (unit, Rounds::default()));
-        rounds.push(value);
+    pub(crate) fn push(&mut self, subject: &Subject, figure: Figure, value: f64) {
+        let rounds = self.0.entry((subject.clone(), figure.0)).or_default();
+        rounds.0.push(value);
     }
 
-    /// The rounds of a figure that was measured.
-    pub(crate) fn rounds(&self, name: &str) -> &Rounds {
-        &self.0[name].1
+    /// A figure of the server of this name.
+    pub(crate) fn find(&self, name: &str, version: Version, figure: Figure) -> Option<&Rounds> {
+        self.0.get(&(Subject::new(name, version), figure.0))
     }
 
-    /// The greatest value of each figure, alone.
-    pub(crate) fn greatest(&self) -> Self {
-        let figures = self.0.iter().map(|(name, (unit, rounds))| {
-            let greatest = Rounds::once(rounds.spread().max);
-            (name.clone(), (*unit, greatest))
-        });
-        Self(figures.collect())
+    /// A figure of a server of this tree, which was measured.
+    pub(crate) fn of(&self, name: &str, figure: Figure) -> &Rounds {
+        let rounds = self.find(name, Version::Present, figure);
+        rounds.expect("a measurement has all its figures")
     }
-}
 
-/// The figures of a broker, beside those of other servers in the same rounds.
-#[derive(Debug)]
-pub(crate) struct Compared<'a> {
-    /// The broker, and its load.
-    pub(crate) what: String,
-    pub(crate) broker: &'a Figures,
-    /// Another server, by its name.
-    pub(crate) beside: (&'a str, &'a Figures),
-    /// An earlier broker.
-    pub(crate) before: Option<&'a Figures>,
-}
-
-impl Compared<'_> {
-    /// The row of a figure of the broker, which the others need not have.
-    pub(crate) fn row(&self, name: &str) -> Row {
-        let (unit, rounds) = &self.broker.0[name];
-        let of = |figures: &Figures| figures.0.get(name).map(|(_, rounds)| rounds.clone());
-        let (other, beside) = self.beside;
+    /// The row of a figure of the server `name` under a load, beside what it is compared with
+    /// and the earlier build, which need not have it.
+    pub(crate) fn row(&self, load: &str, name: &str, figure: Figure, beside: &str) -> Row {
+        let other = self.find(beside, Version::Present, figure).cloned();
         Row {
-            beside: of(beside).map(|rounds| (other.to_owned(), rounds)),
-            before: self.before.and_then(of),
-            ..Row::new(format!("{}: {name}", self.what), *unit, rounds.clone())
+            beside: other.map(|rounds| (beside.to_owned(), rounds)),
+            before: self.find(name, Version::Before, figure).cloned(),
+            ..Row::new(
+                format!("{load}{name}"),
+                figure,
+                self.of(name, figure).clone(),
+            )
         }
     }
 }
@@ -62,7 +107,7 @@ impl Compared<'_> {
 #[derive(Debug)]
 pub(crate) struct Row {
     what: String,
-    unit: Unit,
+    figure: Figure,
     broker: Rounds,
     beside: Option<(String, Rounds)>,
     before: Option<Rounds>,
@@ -70,39 +115,22 @@ pub(crate) struct Row {
     remark: String,
 }
 
-/// The unit of a figure as it is written behind a number, and the number's digits behind the
-/// point.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Unit(&'static str, usize);
-
-impl Unit {
-    pub(crate) const MICROSECONDS: Self = Self(" µs", 0);
-    pub(crate) const MILLISECONDS: Self = Self(" ms", 1);
-    pub(crate) const MEGABYTES: Self = Self(" MB", 1);
-    pub(crate) const BYTES: Self = Self(" bytes", 0);
-    pub(crate) const PER_SECOND: Self = Self("/s", 0);
-    pub(crate) const NUMBER: Self = Self("", 1);
-
-    fn show(self, spread: Spread) -> String {
-        let Self(unit, digits) = self;
-        format!("{spread:.digits$}{unit}")
-    }
-}
-
 /// The bound that a figure must keep: its median decides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     /// The figure is at most this.
-    AtMost(f64),
+    Most(f64),
     /// Its ratio to what it is compared with is at most this.
-    RatioAtMost(f64),
+    Ratio(f64),
+    /// It is at most this above what it is compared with.
+    Above(f64),
 }
 
 impl Row {
-    pub(crate) fn new(what: impl Into<String>, unit: Unit, broker: Rounds) -> Self {
+    pub(crate) fn new(what: impl Into<String>, figure: Figure, broker: Rounds) -> Self {
         Self {
             what: what.into(),
-            unit,
+            figure,
             broker,
             beside: None,
             before: None,
@@ -117,8 +145,8 @@ impl Row {
         self
     }
 
-    pub(crate) fn goal(mut self, goal: Goal) -> Self {
-        self.goal = Some(goal);
+    pub(crate) fn goal(mut self, goal: impl Into<Option<Goal>>) -> Self {
+        self.goal = goal.into();
         self
     }
 
@@ -127,41 +155,43 @@ impl Row {
         self
     }
 
-    fn cells(&self, with_before: bool) -> impl Iterator<Item = String> {
-        let show = |rounds: &Rounds| self.unit.show(rounds.spread());
+    fn cells(&self, with_before: bool) -> Vec<String> {
+        let show = |rounds: &Rounds| self.figure.show(rounds);
         let ratio = |rounds: &Rounds| format!("{:.2}", self.broker.ratio_to(rounds));
+        let or_empty = Option::unwrap_or_default;
         let (beside, before) = (self.beside.as_ref(), self.before.as_ref());
         let name = beside.map(|(name, rounds)| format!("{name}: {}", show(rounds)));
+        let mut cells = vec![format!("{}: {}", self.what, self.figure.0), or_empty(name)];
+        cells.extend(with_before.then(|| or_empty(before.map(show))));
+        cells.push(show(&self.broker));
+        cells.push(or_empty(beside.map(|(_, rounds)| ratio(rounds))));
         let change = before.map(|rounds| format!("**{}**", ratio(rounds)));
-        let of_two = |cell: Option<String>| with_before.then(|| cell.unwrap_or_default());
-        let cells = [
-            Some(self.what.clone()),
-            Some(name.unwrap_or_default()),
-            of_two(before.map(show)),
-            Some(show(&self.broker)),
-            Some(beside.map_or_else(String::new, |(_, rounds)| ratio(rounds))),
-            of_two(change),
-            Some(self.verdict()),
-            Some(self.remark.clone()),
-        ];
-        cells.into_iter().flatten()
+        cells.extend(with_before.then(|| or_empty(change)));
+        cells.extend([self.verdict(), self.remark.clone()]);
+        cells
     }
 
     /// Its goal, and whether it is met.
     fn verdict(&self) -> String {
-        let Some(goal) = self.goal else {
-            return String::new();
-        };
-        let ratio = || {
-            let beside = self.beside.as_ref();
-            beside.map_or(f64::NAN, |(_, rounds)| self.broker.ratio_to(rounds).median)
-        };
-        let (text, is_met) = match goal {
-            Goal::AtMost(most) => (
-                format!("≤ {}", self.unit.show(Spread::of([most]))),
-                self.broker.median() <= most,
-            ),
-            Goal::RatioAtMost(most) => (format!("ratio ≤ {most}"), ratio() <= most),
+        let beside = self.beside.as_ref().map(|(_, rounds)| rounds);
+        let shown = |most| self.figure.show(&Rounds::once(most));
+        let (text, is_met) = match self.goal {
+            None => return String::new(),
+            Some(Goal::Most(most)) => (format!("≤ {}", shown(most)), self.broker.median() <= most),
+            Some(Goal::Ratio(most)) => {
+                let ratio = beside.map(|it| self.broker.ratio_to(it).median());
+                (
+                    format!("ratio ≤ {most}"),
+                    ratio.is_some_and(|it| it <= most),
+                )
+            }
+            Some(Goal::Above(most)) => {
+                let above = beside.map(|it| self.broker.median() - it.median());
+                (
+                    format!("≤ {} above", shown(most)),
+                    above.is_some_and(|it| it <= most),
+                )
+            }
         };
         format!("{text}: {}", if is_met { "met" } else { "**missed**" })
     }
@@ -179,30 +209,21 @@ impl fmt::Display for Table<'_> {
             false => "broker | ratio",
         };
         let head = format!("| measurement | compared with | {figures} | goal | remarks |");
-        writeln!(f, "{head}")?;
-        writeln!(f, "|{}", "---|".repeat(head.matches('|').count() - 1))?;
+        writeln!(
+            f,
+            "{head}\n|{}",
+            "---|".repeat(head.matches('|').count() - 1)
+        )?;
         for row in self.0 {
-            writeln!(
-                f,
-                "| {} |",
-                row.cells(with_before).collect::<Vec<_>>().join(" | ")
-            )?;
+            writeln!(f, "| {} |", row.cells(with_before).join(" | "))?;
         }
         Ok(())
     }
 }
 
-/// The values of one figure, one from each round.
+/// The values of one figure, one from each round; there is at least one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rounds(Vec<f64>);
-
-/// The median of several rounds, with the smallest and the greatest.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
-    pub(crate) min: f64,
-    pub(crate) max: f64,
-}
 
 impl Rounds {
     /// A figure that was measured once.
@@ -210,44 +231,35 @@ impl Rounds {
         Self(vec![value])
     }
 
-    pub(crate) fn push(&mut self, value: f64) {
-        self.0.push(value);
-    }
-
-    /// Their spread; there is at least one.
-    pub(crate) fn spread(&self) -> Spread {
-        Spread::of(self.0.iter().copied())
-    }
-
     pub(crate) fn median(&self) -> f64 {
-        self.spread().median
+        let sorted = self.sorted();
+        sorted[sorted.len() / 2]
     }
 
-    /// The spread of the ratio to `other` within each round: what slows the machine down
-    /// in one of them slows both.
-    pub(crate) fn ratio_to(&self, other: &Self) -> Spread {
-        Spread::of(self.0.iter().zip(&other.0).map(|(own, other)| own / other))
+    /// The ratio to `other` within each round: what slows the machine down in one of them
+    /// slows both.
+    pub(crate) fn ratio_to(&self, other: &Self) -> Self {
+        Self(
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(own, other)| own / other)
+                .collect(),
+        )
+    }
+
+    fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted
     }
 }
 
-impl Spread {
-    /// The spread of `values`, of which there is at least one.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        Self {
-            median: values[values.len() / 2],
-            min: values[0],
-            max: values[values.len() - 1],
-        }
-    }
-}
-
-impl fmt::Display for Spread {
+impl fmt::Display for Rounds {
     /// As `1.7 (1.6–1.8)`, with the formatter's precision; as `1.7` if all are the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = f.precision().unwrap_or(0);
-        let Self { median, min, max } = self;
+        let (digits, median, sorted) = (f.precision().unwrap_or(0), self.median(), self.sorted());
+        let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
         match min < max {
             true => write!(f, "{median:.digits$} ({min:.digits$}–{max:.digits$})"),
             false => write!(f, "{median:.digits$}"),
@@ -281,9 +293,10 @@ mod tests {
     }
 
     fn login() -> Row {
-        Row::new("a login", Unit::MICROSECONDS, rounds([300.0, 330.0, 360.0]))
+        let cpu = Figure::microseconds("CPU");
+        Row::new("a login", cpu, rounds([300.0, 330.0, 360.0]))
             .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
-            .goal(Goal::RatioAtMost(3.0))
+            .goal(Goal::Ratio(3.0))
     }
 
     #[test]
@@ -292,12 +305,19 @@ mod tests {
         let row = table.lines().last().unwrap();
         assert_eq!(
             row,
-            "| a login | floor-hops: 100 (90–110) µs | 330 (300–360) µs | 3.00 (3.00–4.00) \
+            "| a login: CPU | floor-hops: 100 (90–110) µs | 330 (300–360) µs | 3.00 (3.00–4.00) \
              | ratio ≤ 3: met |  |"
         );
-        let missed = login().goal(Goal::AtMost(329.0));
-        let table = Table(&[missed]).to_string();
-        assert!(table.contains("| ≤ 329 µs: **missed** |"), "{table}");
+        for (goal, verdict) in [
+            (Goal::Ratio(2.9), "| ratio ≤ 2.9: **missed** |"),
+            (Goal::Most(329.0), "| ≤ 329 µs: **missed** |"),
+            (Goal::Most(330.0), "| ≤ 330 µs: met |"),
+            (Goal::Above(229.0), "| ≤ 229 µs above: **missed** |"),
+            (Goal::Above(230.0), "| ≤ 230 µs above: met |"),
+        ] {
+            let table = Table(&[login().goal(goal)]).to_string();
+            assert!(table.contains(verdict), "{table}");
+        }
     }
 
     #[test]
@@ -306,29 +326,26 @@ mod tests {
             before: Some(rounds([600.0, 660.0, 360.0])),
             ..login()
         };
-        let other = Row::new("memory", Unit::MEGABYTES, Rounds::once(9.0));
+        let other = Row::new("memory", Figure::megabytes("idle"), Rounds::once(9.0));
         let table = Table(&[compared, other]).to_string();
         let lines: Vec<_> = table.lines().collect();
         let columns = |line: &str| line.matches('|').count();
         assert!(lines.iter().all(|line| columns(line) == 9), "{table}");
+        let (both, change) = (
+            "| 600 (360–660) µs | 330 (300–360) µs |",
+            "| **0.50 (0.50–1.00)** |",
+        );
         assert!(
-            lines[2].contains("| 600 (360–660) µs | 330 (300–360) µs |"),
+            lines[2].contains(both) && lines[2].contains(change),
             "{table}"
         );
-        assert!(lines[2].contains("| **0.50 (0.50–1.00)** |"), "{table}");
     }
 
     #[test]
-    fn a_spread_is_the_median_with_both_ends() {
-        let spread = Spread::of([3.0, 1.0, 2.04, 9.0, 2.0]);
-        assert_eq!(format!("{spread:.1}"), "2.0 (1.0–9.0)");
-        assert_eq!(format!("{:.1}", Rounds::once(2.0).spread()), "2.0");
-    }
-
-    #[test]
-    fn a_ratio_is_taken_within_each_round() {
-        let (own, floor) = (rounds([2.0, 20.0, 6.0]), rounds([1.0, 10.0, 2.0]));
-        assert_eq!(format!("{:.1}", own.ratio_to(&floor)), "2.0 (2.0–3.0)");
+    fn rounds_show_their_median_and_both_ends() {
+        let shown = format!("{:.1}", Rounds(vec![3.0, 1.0, 2.04, 9.0, 2.0]));
+        assert_eq!(shown, "2.0 (1.0–9.0)");
+        assert_eq!(format!("{:.1}", Rounds::once(2.0)), "2.0");
     }
 
     #[test]

@@ -29,15 +29,32 @@ pub(crate) fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
     fs::create_dir_all(&folder)?;
     let folder = folder.canonicalize()?;
     let (tree, target) = (folder.join("tree"), folder.join("target"));
-    let id = commit_id(commit)?
-        .ok_or_else(|| error("there is no such commit; `git log --oneline` lists them"))?;
+    let named = format!("{commit}^{{commit}}");
+    let id = output(
+        "git",
+        &[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &named,
+        ],
+    )?
+    .ok_or_else(|| error("there is no such commit; `git log --oneline` lists them"))?;
     let broker = folder.join(format!("broker-{id}"));
     if broker.is_file() {
         return Ok(broker);
     }
-    if !check_out(&id, &tree)? {
-        let reason = format!("git cannot check it out in {}", tree.display());
-        return Err(error(&reason));
+    let path = tree.to_string_lossy();
+    let check_out = match tree.is_dir() {
+        true => vec!["-C", &path, "checkout", "--quiet", "--detach", &id],
+        // `--force`: an earlier one was removed without a word to git.
+        false => vec![
+            "worktree", "add", "--quiet", "--force", "--detach", &path, &id,
+        ],
+    };
+    if output("git", &check_out)?.is_none() {
+        return Err(error(&format!("git cannot check it out in {path}")));
     }
     let mut build = Command::new("cargo");
     let build = build.args(["build", "--locked", "--release", "-p", "broker"]);
@@ -49,38 +66,19 @@ pub(crate) fn build_broker_of(commit: &str) -> Result<PathBuf, BenchError> {
     Ok(broker)
 }
 
-/// The full id of a commit; none if there is no such commit.
-fn commit_id(commit: &str) -> io::Result<Option<String>> {
-    let output = Command::new("git")
-        .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
-        .arg(format!("{commit}^{{commit}}"))
-        .current_dir(top_of_tree())
-        .output()?;
-    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Ok(output.status.success().then_some(id))
-}
-
-/// Whether git could check the commit out in `tree`.
-fn check_out(id: &str, tree: &Path) -> io::Result<bool> {
-    let mut git = Command::new("git");
-    git.arg("-C");
-    match tree.is_dir() {
-        true => git.arg(tree).args(["checkout", "--quiet", "--detach"]),
-        // `--force`: an earlier one was removed without a word to git.
-        false => git
-            .arg(top_of_tree())
-            .args(["worktree", "add", "--quiet", "--force", "--detach"])
-            .arg(tree),
-    };
-    let status = git.arg(id).stdout(Stdio::null()).status()?;
-    Ok(status.success())
+/// The output of a command at the top of the tree, in one line; none if it fails.
+fn output(program: &str, arguments: &[&str]) -> io::Result<Option<String>> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(top_of_tree());
+    let output = command.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(output.status.success().then_some(text))
 }
 
 /// Fails unless the tree is that of a commit, and the file has its markers: before a run
 /// of a quarter of an hour rather than after it.
 pub(crate) fn check_publishable() -> Result<(), BenchError> {
-    let changed = output("git", &["status", "--porcelain", "--untracked-files=no"])?;
-    if !changed.is_empty() {
+    if output("git", &["diff", "--quiet", "HEAD"])?.is_none() {
         let reason = "the tree has uncommitted changes, and a figure belongs to a commit; \
                       commit them first";
         return Err(refusal(reason));
@@ -93,13 +91,23 @@ pub(crate) fn check_publishable() -> Result<(), BenchError> {
 pub(crate) fn publish(rows: &[Row]) -> Result<(), BenchError> {
     let path = top_of_tree().join(FILE);
     let text = fs::read_to_string(&path)?;
-    let commit = output("git", &["rev-parse", "--short=10", "HEAD"])?;
-    let date = output("date", &["--utc", "+%F"])?;
+    let line = |program, arguments: &[&str]| {
+        Ok::<_, io::Error>(output(program, arguments)?.unwrap_or_default())
+    };
+    let commit = line("git", &["rev-parse", "--short=10", "HEAD"])?;
+    let date = line("date", &["--utc", "+%F"])?;
+    // All cores: this thread stays on one.
+    let (cores, kernel) = (line("nproc", &["--all"])?, line("uname", &["-r"])?);
+    let processors = fs::read_to_string("/proc/cpuinfo")?;
+    let model = processors
+        .lines()
+        .find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(": "));
     let section = format!(
-        "\nMade by `just bench --publish` at commit `{commit}` on {date}, on {}. Each figure \
-         is the median of its rounds, with the smallest and the greatest; only ratios carry \
-         over to another machine.\n\n{}\n",
-        machine(),
+        "\nMade by `just bench --publish` at commit `{commit}` on {date}, on {cores} cores ({}), \
+         Linux {kernel}. Each figure is the median of its rounds, with the smallest and the \
+         greatest; only ratios carry over to another machine.\n\n{}\n",
+        model.map_or("unknown", |(_, name)| name),
         Table(rows),
     );
     Ok(fs::write(path, replaced(&text, &section)?)?)
@@ -116,48 +124,8 @@ fn replaced(text: &str, section: &str) -> Result<String, BenchError> {
     Ok([head, BEGIN, section, END, tail].concat())
 }
 
-/// The output of a command at the top of the tree, in one line.
-fn output(program: &str, arguments: &[&str]) -> Result<String, BenchError> {
-    let mut command = Command::new(program);
-    let output = command
-        .args(arguments)
-        .current_dir(top_of_tree())
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(refusal(&format!(
-            "{program} {} failed",
-            arguments.join(" ")
-        ))),
-    }
-}
-
 fn refusal(reason: &str) -> BenchError {
     BenchError::because(format!("--publish: {reason}"))
-}
-
-/// The cores, processor, memory and system of this machine, in words.
-fn machine() -> String {
-    // All cores: this thread stays on one.
-    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cores = cpus.lines().filter(|line| line.starts_with("processor"));
-    let processor = field(&cpus, "model name").unwrap_or("unknown");
-    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = field(&memory, "MemTotal").and_then(|text| text.split(' ').next());
-    let kib: u64 = kib.and_then(|it| it.parse().ok()).unwrap_or_default();
-    let system = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!(
-        "{} cores ({processor}), {} GB, Linux {}",
-        cores.count(),
-        kib * 1024 / 1_000_000_000,
-        system.trim()
-    )
-}
-
-/// The value of the first line `name : value`.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    line.split_once(':').map(|(_, value)| value.trim())
 }
 
 #[cfg(test)]

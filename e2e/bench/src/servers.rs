@@ -16,77 +16,88 @@ use std::time::Duration;
 use agent::program::{EndsBy, Program, Signal, open_files, resident_kib};
 use agent::time::Stopwatch;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use tempfile::TempDir;
 
 use crate::BenchError;
+use crate::load::{CPU, Times};
+use crate::report::{Figure, Subject, us};
+use broker::Database;
 
 /// A server that listens. Dropped, it is killed.
 #[derive(Debug)]
-pub(crate) struct ServerProcess {
+pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     program: Program,
-    /// They are removed with it.
-    files: Option<TempDir>,
+}
+
+/// A server whose figures have a name.
+pub(crate) struct Measured<'a> {
+    pub(crate) subject: Subject,
+    pub(crate) server: Server,
+    /// The database of a broker on PostgreSQL.
+    pub(crate) database: Option<&'a Database>,
+}
+
+impl Measured<'_> {
+    /// What it has used until now, and its database.
+    pub(crate) async fn usage(&self) -> Result<Vec<(Figure, f64)>, BenchError> {
+        let mut usage = vec![(CPU, us(self.server.cpu()?))];
+        if let Some(database) = self.database {
+            usage.extend(database.usage().await?);
+        }
+        Ok(usage)
+    }
+
+    /// What it has used `since` for each of these logins.
+    pub(crate) async fn used_since(
+        &self,
+        since: Vec<(Figure, f64)>,
+        times: &Times,
+    ) -> Result<impl Iterator<Item = (Figure, f64)>, BenchError> {
+        let (now, logins) = (self.usage().await?, times.logins as f64);
+        let both = now.into_iter().zip(since);
+        Ok(both.map(move |((figure, now), (_, since))| (figure, (now - since) / logins)))
+    }
 }
 
 /// The time in which a server must answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-impl ServerProcess {
-    /// Starts a server that prints its address, or its URL, as its first line.
-    pub(crate) fn printing_its_address(mut command: Command) -> Result<Self, BenchError> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut program = Program::start(command, EndsBy::Kill)?;
-        let line = program.output.line_within(PATIENCE).unwrap_or_default();
-        let address = line.trim_start_matches("http://").parse();
-        let address =
-            address.map_err(|_| BenchError::because("a server of this benchmark did not start"))?;
-        Ok(Self {
-            address,
-            program,
-            files: None,
-        })
-    }
-
+impl Server {
     /// Starts a server at `address`, and asks without a pause until it answers a GET of
     /// `path` with 200: the time that this takes, which is returned, is a figure.
-    pub(crate) fn answering(
+    pub(crate) fn start(
         mut command: Command,
         address: SocketAddr,
         path: &str,
     ) -> Result<(Self, Duration), BenchError> {
         let name = command.get_program().display().to_string();
-        command.stdout(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let watch = Stopwatch::start();
         let mut program = Program::start(command, EndsBy::Kill)?;
         while !answers(address, path) {
             if let Some(status) = program.status()? {
-                return Err(BenchError::Failed(format!(
+                return Err(BenchError::because(format!(
                     "a server ended with {status} before it listened; if it is a broker, \
                      does it accept the configuration of this benchmark?"
                 )));
             }
             if watch.elapsed() > PATIENCE {
-                return Err(BenchError::Failed(format!(
-                    "{name} never answered GET {path}"
-                )));
+                let reason = format!("{name} never answered GET {path}");
+                return Err(BenchError::because(reason));
             }
         }
-        let took = watch.elapsed();
-        let server = Self {
-            address,
-            program,
-            files: None,
-        };
-        Ok((server, took))
+        Ok((Self { address, program }, watch.elapsed()))
     }
 
-    /// Writes a line to a server that prints its address, and returns the line with which
-    /// it answers; empty if it has ended.
-    pub(crate) fn order(&mut self, order: &str) -> io::Result<String> {
-        self.program.order(order)?;
-        let answer = self.program.output.line_within(PATIENCE);
-        Ok(answer.unwrap_or_default())
+    /// Writes a line to it.
+    pub(crate) fn order(&mut self, order: &str) -> io::Result<()> {
+        self.program.order(order)
+    }
+
+    /// The next line that it prints; empty if it has ended.
+    pub(crate) fn line(&mut self) -> String {
+        let line = self.program.output.line_within(PATIENCE);
+        line.unwrap_or_default()
     }
 
     /// Lets it end by itself.
@@ -100,9 +111,9 @@ impl ServerProcess {
         cpu_of(self.program.id())
     }
 
-    /// Its resident memory in bytes.
-    pub(crate) fn memory(&self) -> io::Result<u64> {
-        Ok(resident_kib(self.program.id())? * 1024)
+    /// Its resident memory in megabytes.
+    pub(crate) fn megabytes(&self) -> io::Result<f64> {
+        Ok(resident_kib(self.program.id())? as f64 * 1024.0 / 1e6)
     }
 
     /// The number of its open files.
@@ -127,7 +138,7 @@ fn answers(address: SocketAddr, path: &str) -> bool {
 
 /// The CPU time of the threads of a process. Linux counts each in nanoseconds, and the
 /// process only in hundredths of a second.
-fn cpu_of(process: u32) -> io::Result<Duration> {
+pub(crate) fn cpu_of(process: u32) -> io::Result<Duration> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"))?;
     let nanos = threads
         .filter_map(|thread| {
@@ -143,11 +154,6 @@ fn cpu_of(process: u32) -> io::Result<Duration> {
 /// An address of this machine that was free a moment ago.
 pub(crate) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
-}
-
-/// A folder for the files of servers, which is removed with it.
-pub(crate) fn folder() -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("bench-").tempdir()
 }
 
 /// The cores that this process may use.

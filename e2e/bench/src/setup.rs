@@ -1,31 +1,38 @@
-//! The needs of every measurement: the programs, the cores, and how much is measured.
+//! The needs of every measurement: the programs, the cores, the providers, and how much is
+//! measured.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::Args;
+use tempfile::TempDir;
 
 use crate::BenchError;
+use crate::cli::RunArgs;
 use crate::load::login::Login;
-use crate::progress::Progress;
+use crate::report::{Subject, Version};
 use crate::repository::build_broker_of;
-use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::{Cores, ServerProcess};
+use crate::servers::broker::{BrokerConfig, Database, Store};
+use crate::servers::{Cores, Measured, Server, free_address, providers};
 
 /// One run of the program.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    pub(crate) programs: Programs,
     pub(crate) cores: Cores,
     pub(crate) size: Size,
-    pub(crate) progress: Progress,
     /// The only kind of login to measure, if one is named.
     pub(crate) login: Option<Login>,
     /// The only number of clients to measure with, if one is named.
     pub(crate) clients: Option<usize>,
     /// Whether PostgreSQL is measured, too.
     pub(crate) with_postgres: bool,
+    pub(crate) providers: SocketAddr,
+    /// The folder of all files, which are removed at the end.
+    pub(crate) folder: TempDir,
+    broker: PathBuf,
+    /// An earlier broker.
+    before: Option<PathBuf>,
 }
 
 /// The amounts of one run.
@@ -81,108 +88,117 @@ impl Size {
     };
 }
 
-/// The programs as the command line names them.
-#[derive(Debug, Args)]
-pub(crate) struct ProgramArgs {
-    /// The broker to measure [default: the one beside this program]
-    #[arg(long, value_name = "PROGRAM")]
-    broker: Option<PathBuf>,
-    /// The stack to measure [default: the one beside this program]
-    #[arg(long, value_name = "PROGRAM")]
-    stack: Option<PathBuf>,
-    /// Also measure the broker of this commit, in the same rounds; it is built in
-    /// target/bench when it is first needed
-    #[arg(long, value_name = "COMMIT")]
-    against: Option<String>,
-}
-
-/// Existing programs.
-#[derive(Debug)]
-pub(crate) struct Programs {
-    pub(crate) broker: PathBuf,
-    pub(crate) stack: PathBuf,
-    /// An earlier broker.
-    pub(crate) before: Option<PathBuf>,
-    /// This program.
-    pub(crate) bench: PathBuf,
-}
-
-impl ProgramArgs {
-    /// Finds the programs, and builds the earlier broker.
-    pub(crate) fn find(self, with_stack: bool) -> Result<Programs, BenchError> {
-        let bench = std::env::current_exe()?;
-        let broker = self
-            .broker
-            .unwrap_or_else(|| bench.with_file_name("broker"));
-        let stack = self.stack.unwrap_or_else(|| bench.with_file_name("stack"));
-        check_exists(&broker, "--broker")?;
-        if with_stack {
-            check_exists(&stack, "--stack")?;
-        }
-        let before = self.against.map(|commit| build_broker_of(&commit));
-        Ok(Programs {
+impl Setup {
+    /// Finds the programs, builds the earlier broker, keeps this thread on the load's core,
+    /// and starts the providers there.
+    pub(crate) async fn new(args: &RunArgs, size: Size) -> Result<Self, BenchError> {
+        let (beside, named) = (sibling("broker")?, args.broker.clone());
+        let broker = named.unwrap_or(beside);
+        check_exists(&broker)?;
+        let cores = Cores::available()?;
+        let before = args.against.as_deref().map(build_broker_of).transpose()?;
+        cores.stay_on_load()?;
+        // Thousands of users arrive at once in an overload.
+        rlimit::increase_nofile_limit(u64::MAX)?;
+        Ok(Self {
+            cores,
+            size,
+            login: args.login,
+            clients: args.clients.map(usize::from),
+            with_postgres: !args.no_postgres,
+            providers: providers::start().await?,
+            folder: tempfile::Builder::new().prefix("bench-").tempdir()?,
             broker,
-            stack,
-            before: before.transpose()?,
-            bench,
+            before,
         })
     }
-}
 
-fn check_exists(path: &Path, flag: &str) -> Result<(), BenchError> {
-    match path.is_file() {
-        true => Ok(()),
-        false => Err(BenchError::Failed(format!(
-            "there is no program {}: run `just bench`, which builds it, or name another with \
-             {flag}",
-            path.display()
-        ))),
+    /// Writes what is measured now to standard error.
+    #[expect(clippy::unused_self, reason = "a run has one progress")]
+    pub(crate) fn announce(&self, what: &str) {
+        let _ = writeln!(std::io::stderr(), "bench: {what}");
     }
-}
 
-/// One of the two brokers that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Version {
-    /// That of an earlier commit.
-    Before,
-    /// That of this tree.
-    Present,
-}
-
-impl Setup {
     /// The brokers that are compared, the earlier one first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (Version, &Path)> {
-        let before = self.programs.before.as_deref();
-        let before = before.map(|program| (Version::Before, program));
-        let present = (Version::Present, self.programs.broker.as_path());
+        let before = self.before.as_deref().map(|it| (Version::Before, it));
+        let present = (Version::Present, self.broker.as_path());
         before.into_iter().chain([present])
     }
 
-    /// Starts `floor-hops`.
-    pub(crate) fn start_floor(&self, providers: SocketAddr) -> Result<ServerProcess, BenchError> {
-        let mut command = self.itself();
-        command.args(["floor-hops", &providers.to_string()]);
-        self.start_printing(command)
+    /// The configuration of a broker with a store of its own.
+    pub(crate) fn configure(&self, store: &Store) -> Result<BrokerConfig, BenchError> {
+        BrokerConfig::new(store, self.providers, self.folder.path())
     }
 
-    /// Starts a server that prints its address on the server's core.
-    pub(crate) fn start_printing(&self, command: Command) -> Result<ServerProcess, BenchError> {
-        let start = || ServerProcess::printing_its_address(command);
-        self.cores.start_on(self.cores.server, start)?
+    /// Starts the broker of this tree on the server's core.
+    pub(crate) fn start_broker(&self, config: &BrokerConfig) -> Result<Server, BenchError> {
+        self.start(config.command(&self.broker), config.address, "/livez")
     }
 
-    /// Starts a broker on the server's core.
-    pub(crate) fn start_broker(
+    /// Starts a broker that is compared.
+    pub(crate) fn start_measured<'a>(
         &self,
+        subject: Subject,
         program: &Path,
         store: &Store,
-        providers: SocketAddr,
-    ) -> Result<ServerProcess, BenchError> {
-        BrokerConfig::new(store, providers)?.start(program, self.cores)
+        database: Option<&'a Database>,
+    ) -> Result<Measured<'a>, BenchError> {
+        let config = self.configure(store)?;
+        Ok(Measured {
+            server: self.start(config.command(program), config.address, "/livez")?,
+            subject,
+            database,
+        })
     }
 
-    /// A command that runs this program.
-    pub(crate) fn itself(&self) -> Command {
-        Command::new(&self.programs.bench)
+    /// Starts `floor-hops`.
+    pub(crate) fn start_floor(&self) -> Result<Measured<'static>, BenchError> {
+        let address = free_address()?;
+        let mut command = itself()?;
+        command.args(["floor-hops", &address.port().to_string()]);
+        command.arg(self.providers.to_string());
+        Ok(Measured {
+            subject: Subject::new(FLOOR, Version::Present),
+            server: self.start(command, address, "/v1/profile")?,
+            database: None,
+        })
+    }
+
+    /// Starts a server on the server's core.
+    pub(crate) fn start(
+        &self,
+        command: Command,
+        address: SocketAddr,
+        path: &str,
+    ) -> Result<Server, BenchError> {
+        let start = || Server::start(command, address, path);
+        let (server, _) = self.cores.start_on(self.cores.server, start)??;
+        Ok(server)
+    }
+}
+
+/// The name of `floor-hops` in a table.
+pub(crate) const FLOOR: &str = "floor-hops";
+
+/// A command that runs this program.
+pub(crate) fn itself() -> Result<Command, BenchError> {
+    Ok(Command::new(std::env::current_exe()?))
+}
+
+/// The program of this name beside this one.
+pub(crate) fn sibling(name: &str) -> Result<PathBuf, BenchError> {
+    Ok(std::env::current_exe()?.with_file_name(name))
+}
+
+/// Fails unless there is such a program.
+pub(crate) fn check_exists(path: &Path) -> Result<(), BenchError> {
+    match path.is_file() {
+        true => Ok(()),
+        false => Err(BenchError::because(format!(
+            "there is no program {}: run `just bench`, which builds it, or name another broker \
+             with --broker",
+            path.display()
+        ))),
     }
 }

@@ -8,9 +8,9 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{HOST, HeaderMap, HeaderName, RETRY_AFTER};
-use hyper::http::request::Builder;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::BenchError;
@@ -24,10 +24,10 @@ pub(crate) struct Connection {
 }
 
 /// A complete answer.
-pub(super) struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Connection {
@@ -48,78 +48,59 @@ impl Connection {
         !self.sender.is_closed()
     }
 
-    /// Sends `body`, which is JSON, with a request such as `POST /v1/token`; its answer
-    /// must be 200.
-    pub(super) async fn post(
+    /// Sends a request, and waits for the whole answer.
+    pub(crate) async fn send(
         &mut self,
-        request: &'static str,
+        (method, path): (&str, &str),
+        headers: &[(&str, &str)],
         body: String,
     ) -> Result<Answer, BenchError> {
-        let (method, path) = request.split_once(' ').unwrap_or_default();
-        let head = self.head(path).method(method);
-        let head = head.header("Content-Type", "application/json");
-        self.send(request, head, body, StatusCode::OK).await
-    }
-
-    /// Sends a GET with these headers, which `request` names in an error; its answer must
-    /// have this status.
-    pub(super) async fn get(
-        &mut self,
-        request: &'static str,
-        path: &str,
-        headers: &[(&str, &str)],
-        status: StatusCode,
-    ) -> Result<Answer, BenchError> {
-        let mut head = self.head(path);
+        let mut head = Request::builder().method(method).uri(path);
+        head = head.header(HOST, &self.host);
         for (name, value) in headers {
             head = head.header(*name, *value);
         }
-        self.send(request, head, String::new(), status).await
-    }
-
-    fn head(&self, path: &str) -> Builder {
-        Request::builder().uri(path).header(HOST, &self.host)
-    }
-
-    async fn send(
-        &mut self,
-        request: &'static str,
-        head: Builder,
-        body: String,
-        status: StatusCode,
-    ) -> Result<Answer, BenchError> {
         let sent = head.body(Full::from(body));
         let sent = sent.map_err(|error| BenchError::because(error.to_string()))?;
         let watch = Stopwatch::start();
         let (head, body) = self.sender.send_request(sent).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         self.times.push(watch.elapsed());
-        let answer = Answer {
+        Ok(Answer {
             status: head.status,
             headers: head.headers,
             body,
-        };
-        match answer.status == status {
-            true => Ok(answer),
-            false => Err(answer.unexpected(request)),
-        }
+        })
     }
 }
 
 impl Answer {
+    /// The same, if it has this status; else the error that it is as the answer to `request`.
+    pub(super) fn expect(self, status: u16, request: &'static str) -> Result<Self, BenchError> {
+        match self.status == status {
+            true => Ok(self),
+            false => Err(self.unexpected(request)),
+        }
+    }
+
     /// A header as text; empty if it is absent.
-    pub(super) fn header(&self, name: HeaderName) -> &str {
+    pub(crate) fn header(&self, name: HeaderName) -> &str {
         let value = self.headers.get(name).and_then(|it| it.to_str().ok());
         value.unwrap_or_default()
     }
 
+    /// A member of its JSON; empty if it has none.
+    pub(crate) fn member(&self, name: &str) -> String {
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        body[name].as_str().unwrap_or_default().to_owned()
+    }
+
     /// The error that it is as the answer to `request`.
-    pub(super) fn unexpected(&self, request: &'static str) -> BenchError {
-        let is_refused = !self.header(RETRY_AFTER).is_empty();
-        let answer = format!("{} {}", self.status, String::from_utf8_lossy(&self.body));
-        match is_refused {
-            true => BenchError::Refused { request, answer },
-            false => BenchError::Unexpected { request, answer },
+    pub(crate) fn unexpected(&self, request: &'static str) -> BenchError {
+        BenchError::Unexpected {
+            request,
+            answer: format!("{} {}", self.status, String::from_utf8_lossy(&self.body)),
+            is_refused: self.headers.contains_key(RETRY_AFTER),
         }
     }
 }

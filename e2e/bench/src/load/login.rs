@@ -8,7 +8,6 @@ use agent::random::{digest, secret};
 use agent::url::encode;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use hyper::StatusCode;
 use hyper::header::{LOCATION, SET_COOKIE};
 use serde_json::{Value, json};
 
@@ -83,8 +82,8 @@ impl Login {
             "session_key": session_key, "provider": self.provider(),
             "redirect_uri": CALLBACK,
         }));
-        let started = client.post("POST /v1/login/session", body).await?;
-        let url = text(&started, "authorization_url");
+        let started = post("POST /v1/login/session", body, client).await?;
+        let url = started.member("authorization_url");
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
         Ok(Opened {
             session_key,
@@ -96,8 +95,8 @@ impl Login {
         let Opened { session_key, path } = self.start(client).await?;
         self.visit("the authorization URL", &path, client).await?;
         let body = credentials(json!({ "session_key": session_key, "redirect_uri": CALLBACK }));
-        let result = client.post(RESULT, body).await?;
-        match text(&result, "status").as_str() {
+        let result = post(RESULT, body, client).await?;
+        match result.member("status").as_str() {
             "succeeded" => Ok(()),
             _ => Err(result.unexpected(RESULT)),
         }
@@ -119,11 +118,11 @@ impl Login {
             "grant_type": "authorization_code", "code": parameter(&back, "code"),
             "code_verifier": verifier, "redirect_uri": CALLBACK,
         }));
-        let token = client.post("POST /v1/token", body).await?;
-        let bearer = format!("Bearer {}", text(&token, "access_token"));
+        let token = post("POST /v1/token", body, client).await?;
+        let bearer = format!("Bearer {}", token.member("access_token"));
         let bearer = [("Authorization", bearer.as_str())];
-        let profile = client.get("GET /v1/profile", "/v1/profile", &bearer, StatusCode::OK);
-        profile.await.map(drop)
+        let profile = client.send(("GET", "/v1/profile"), &bearer, String::new());
+        profile.await?.expect(200, "GET /v1/profile").map(drop)
     }
 
     /// The browser's part: opens `path`, which `request` names, and comes straight back
@@ -134,8 +133,8 @@ impl Login {
         path: &str,
         client: &mut Connection,
     ) -> Result<Answer, BenchError> {
-        let redirect = StatusCode::SEE_OTHER;
-        let visited = client.get(request, path, &BROWSER, redirect).await?;
+        let visited = client.send(("GET", path), &BROWSER, String::new()).await?;
+        let visited = visited.expect(303, request)?;
         // The code is the nonce: the provider puts it into the ID token.
         let code = match parameter(&visited, "nonce") {
             nonce if nonce.is_empty() => secret(),
@@ -146,8 +145,8 @@ impl Login {
         let cookie = visited.header(SET_COOKIE).split(';').next();
         let cookie = cookie.filter(|it| !it.is_empty()).map(|it| ("Cookie", it));
         let headers: Vec<_> = BROWSER.into_iter().chain(cookie).collect();
-        let callback = "the provider's callback";
-        client.get(callback, &path, &headers, redirect).await
+        let back = client.send(("GET", &path), &headers, String::new()).await?;
+        back.expect(303, "the provider's callback")
     }
 }
 
@@ -158,10 +157,17 @@ fn credentials(mut members: Value) -> String {
     members.to_string()
 }
 
-/// A member of a JSON answer; empty if it has none.
-fn text(answer: &Answer, member: &str) -> String {
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    body[member].as_str().unwrap_or_default().to_owned()
+/// Sends `body`, which is JSON, with a request such as `POST /v1/token`; its answer must
+/// be 200.
+async fn post(
+    request: &'static str,
+    body: String,
+    client: &mut Connection,
+) -> Result<Answer, BenchError> {
+    let request_line = request.split_once(' ').unwrap_or_default();
+    let json = [("Content-Type", "application/json")];
+    let answer = client.send(request_line, &json, body).await?;
+    answer.expect(200, request)
 }
 
 /// A parameter of the address that `answer` redirects to; empty if it has none.

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -14,10 +13,9 @@ use crate::BenchError;
 use crate::load::Load;
 use crate::load::connection::Connection;
 use crate::load::login::Login;
-use crate::report::{Goal, Rounds, Row, Unit, percentile};
+use crate::report::{Figure, Goal, Rounds, Row, ms, percentile};
 use crate::servers::broker::Store;
-use crate::servers::{folder, providers};
-use crate::setup::{Setup, Size};
+use crate::setup::Setup;
 
 /// The loads up to the greatest, in multiples of the broker's capacity.
 const LOADS: [f64; 6] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0];
@@ -29,133 +27,52 @@ const RECOVERY: f64 = 0.5;
 /// The factor between two loads of which one is the broker's capacity.
 const MORE: f64 = 1.1;
 
-/// The characters of a bar for the capacity of the broker.
-const BAR: f64 = 12.0;
-
 /// A login that takes longer is not what users know.
 const USUAL: Duration = Duration::from_secs(1);
-
-/// A broker that recovers within seconds.
-const RECOVERED: Goal = Goal::AtMost(5_000.0);
-
-/// Users who arrive later are a load that cannot keep up with itself.
-const MAX_LATE: Duration = Duration::from_millis(100);
 
 /// The clients who keep a broker busy at first.
 const CLIENTS: usize = 16;
 
 const LOGIN: Login = Login::CleanGitHub;
 
-/// The seconds that it takes.
-pub(super) fn estimate(size: &Size) -> f64 {
-    // The capacity, and what waits at the end of each load.
-    let each = (LOADS.len() + 3) as f64 * size.overload_seconds as f64 * 1.5;
-    2.0 * (20.0 + each)
-}
+const COMPLETED: Figure = Figure::per_second("completed logins");
+const RECOVERED: Figure = Figure::milliseconds("until each login takes under a second");
 
 /// Measures a broker in memory and one on a file: a row for each load.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = providers::start().await?;
-    let folder = folder()?;
-    let stores = [Store::Memory, Store::File(folder.path().join("broker.db"))];
     let mut rows = Vec::new();
-    let seconds = setup.size.overload_seconds;
-    for (number, store) in stores.into_iter().enumerate() {
-        let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
-        let users = Users::connect(broker.address, LOGIN).await?;
-        setup.progress.at(number as f64 / 2.0, store.name());
-        let capacity = capacity(&users, broker.address, seconds).await?;
-        rows.extend(curve(&users, store.name(), capacity, seconds).await?);
+    for store in [Store::Memory, Store::File] {
+        setup.announce(&format!("overload, {}", store.name()));
+        let broker = setup.start_broker(&setup.configure(&store)?)?;
+        let users = Users::connect(broker.address, setup.size.overload_seconds).await?;
+        rows.extend(users.curve(store.name(), users.capacity().await?).await?);
     }
-    Ok(rows)
-}
-
-/// The greatest number of logins a second of which nearly all are as quick as usual.
-///
-/// It begins with what clients reach who each wait for their answers, and therefore never
-/// overload a broker.
-async fn capacity(users: &Users, address: SocketAddr, seconds: u32) -> Result<f64, BenchError> {
-    let mut load = Load::connect(address, CLIENTS, LOGIN).await?;
-    load.run(8 * CLIENTS).await?;
-    let whole = load.run(8 * CLIENTS).await?.whole;
-    let mut capacity = (8 * CLIENTS) as f64 / whole.as_secs_f64();
-    while are_served_quickly(users, capacity * MORE, seconds).await? {
-        capacity *= MORE;
-    }
-    while !are_served_quickly(users, capacity, seconds).await? {
-        capacity /= MORE;
-    }
-    Ok(capacity)
-}
-
-/// Whether nearly all logins complete within a quarter of a second if this number of users
-/// arrives in each of these seconds.
-async fn are_served_quickly(
-    users: &Users,
-    each_second: f64,
-    seconds: u32,
-) -> Result<bool, BenchError> {
-    const QUICK: Duration = Duration::from_millis(250);
-    let load = users
-        .arrive(1.0, each_second, seconds)
-        .await
-        .ended()
-        .await?;
-    let quick = load.logins.iter().filter(|it| it.is_within(QUICK)).count();
-    Ok(quick * 100 >= load.logins.len() * 98)
-}
-
-/// Measures the loads one after the other, and the recovery from the greatest.
-async fn curve(
-    users: &Users,
-    store: &str,
-    capacity: f64,
-    seconds: u32,
-) -> Result<Vec<Row>, BenchError> {
-    let mut rows = Vec::new();
-    for load in LOADS {
-        // The queue of an earlier load must not be part of this one.
-        let load = users.arrive(load, capacity, seconds).await.ended().await?;
-        rows.push(row(store, &load, capacity));
-    }
-    let greatest = users.arrive(GREATEST, capacity, seconds).await;
-    let recovery = users.arrive(RECOVERY, capacity, 2 * seconds).await;
-    rows.push(row(store, &greatest.ended().await?, capacity));
-    let ms = recovered_after(&recovery.ended().await?).as_secs_f64() * 1e3;
-    let what = format!("{store}, after the overload: until each login takes under a second");
-    rows.push(Row::new(what, Unit::MILLISECONDS, Rounds::once(ms)).goal(RECOVERED));
     Ok(rows)
 }
 
 /// One load of the curve.
-fn row(store: &str, load: &OfferedLoad, capacity: f64) -> Row {
-    let each_second = |logins: usize| logins as f64 / load.duration.as_secs_f64();
-    let in_time = |it: &&EndedLogin| it.is_within(load.duration.saturating_sub(it.arrived));
-    let in_time = load.logins.iter().filter(in_time);
-    let refused = times(load, Outcome::Refused);
-    let shares = [load.logins.len(), in_time.count(), refused.len()].map(each_second);
-    let late = match load.late > MAX_LATE {
-        true => format!("; users up to {} ms late", load.late.as_millis()),
-        false => String::new(),
-    };
+fn row(store: &str, multiple: f64, seconds: u32, logins: &[EndedLogin]) -> Row {
+    let each_second = |logins: usize| logins as f64 / f64::from(seconds);
+    let duration = Duration::from_secs(seconds.into());
+    let in_time = |it: &&EndedLogin| it.is_within(duration.saturating_sub(it.arrived));
+    let completed = each_second(logins.iter().filter(in_time).count());
+    let [login, refused] = [Outcome::Completed, Outcome::Refused].map(|it| times(logins, it));
     let remark = format!(
-        "`{}` refused {:.0}/s in {}, gave up {}, login {}{late}",
-        bar(shares.map(|it| it / capacity)),
-        shares[2],
+        "refused {:.0}/s in {}, gave up {}, login {}",
+        each_second(refused.len()),
         median_and_tail(&refused),
-        times(load, Outcome::GaveUp).len(),
-        median_and_tail(&times(load, Outcome::Completed)),
+        times(logins, Outcome::GaveUp).len(),
+        median_and_tail(&login),
     );
-    let multiple = load.multiple;
-    let what = format!("{store}, {multiple:.1} × its capacity: completed logins");
-    Row::new(what, Unit::PER_SECOND, Rounds::once(shares[1]))
-        .beside("offered", Rounds::once(shares[0]))
+    let what = format!("{store}, {multiple:.1} × its capacity");
+    Row::new(what, COMPLETED, Rounds::once(completed))
+        .beside("offered", Rounds::once(each_second(logins.len())))
         .remark(remark)
 }
 
 /// The times of the logins with this outcome, sorted.
-fn times(load: &OfferedLoad, outcome: Outcome) -> Vec<Duration> {
-    let logins = load.logins.iter().filter(|it| it.outcome == outcome);
+fn times(logins: &[EndedLogin], outcome: Outcome) -> Vec<Duration> {
+    let logins = logins.iter().filter(|it| it.outcome == outcome);
     let mut times: Vec<_> = logins.map(|login| login.took).collect();
     times.sort_unstable();
     times
@@ -167,22 +84,6 @@ fn median_and_tail(times: &[Duration]) -> String {
     }
     let ms = |share| percentile(times, share).as_millis();
     format!("{}/{} ms", ms(0.5), ms(0.99))
-}
-
-/// The offered, completed and refused logins, in multiples of the capacity.
-fn bar(shares: [f64; 3]) -> String {
-    let [all, completed, refused] = shares.map(|share| (share * BAR).round() as usize);
-    let refused = refused.min(all.saturating_sub(completed));
-    let lost = all.saturating_sub(completed + refused);
-    [("█", completed), ("▒", refused), ("·", lost)]
-        .map(|(character, n)| character.repeat(n))
-        .concat()
-}
-
-/// The time after which each login is as usual.
-fn recovered_after(recovery: &OfferedLoad) -> Duration {
-    let unusual = recovery.logins.iter().filter(|it| !it.is_within(USUAL));
-    unusual.map(|login| login.arrived).max().unwrap_or_default()
 }
 
 /// The time after which a user gives up.
@@ -201,25 +102,13 @@ type Idle = Arc<Mutex<Vec<Connection>>>;
 /// Users of one broker. Each signs in once, on a connection that no other user has then.
 struct Users {
     address: SocketAddr,
-    login: Login,
     idle: Idle,
-    /// One for each of them.
-    places: Arc<Semaphore>,
+    /// The length of a load.
+    seconds: u32,
 }
 
 /// The logins that began under one load.
-#[derive(Debug)]
-struct OfferedLoad {
-    /// In multiples of the broker's capacity.
-    multiple: f64,
-    /// From the first arrival to the last.
-    duration: Duration,
-    /// The most by which an arrival was late: the load itself was too slow.
-    late: Duration,
-    /// Those that have ended.
-    logins: Vec<EndedLogin>,
-    under_way: JoinSet<Result<EndedLogin, BenchError>>,
-}
+type UnderWay = JoinSet<Result<EndedLogin, BenchError>>;
 
 /// A login that has ended.
 #[derive(Debug)]
@@ -239,17 +128,6 @@ enum Outcome {
     GaveUp,
 }
 
-impl OfferedLoad {
-    /// Waits until every login has ended. Refused logins, and those of users who gave up,
-    /// are what is measured; any other one must succeed.
-    async fn ended(mut self) -> Result<Self, BenchError> {
-        while let Some(ended) = self.under_way.join_next().await {
-            self.logins.push(ended.expect("no login panics")?);
-        }
-        Ok(self)
-    }
-}
-
 impl EndedLogin {
     /// Whether it completed, and took at most this long.
     fn is_within(&self, limit: Duration) -> bool {
@@ -259,71 +137,124 @@ impl EndedLogin {
 
 impl Users {
     /// Opens a connection for each of them.
-    async fn connect(address: SocketAddr, login: Login) -> Result<Self, BenchError> {
+    async fn connect(address: SocketAddr, seconds: u32) -> Result<Self, BenchError> {
         let mut idle = Vec::with_capacity(MAX_USERS);
         for _ in 0..MAX_USERS {
             idle.push(Connection::open(address).await?);
         }
+        let idle = Arc::new(Mutex::new(idle));
         Ok(Self {
             address,
-            login,
-            idle: Arc::new(Mutex::new(idle)),
-            places: Arc::new(Semaphore::new(MAX_USERS)),
+            idle,
+            seconds,
         })
     }
 
-    /// Lets users arrive for some seconds, and does not wait for their logins to
-    /// [end](OfferedLoad::ended).
+    /// The greatest number of logins a second of which nearly all are as quick as usual.
+    ///
+    /// It begins with what clients reach who each wait for their answers, and therefore never
+    /// overload a broker.
+    async fn capacity(&self) -> Result<f64, BenchError> {
+        let mut load = Load::at(self.address, CLIENTS).await?;
+        load.run(LOGIN, 8 * CLIENTS).await?;
+        let times = load.run(LOGIN, 8 * CLIENTS).await?;
+        let mut capacity = times.logins as f64 / times.whole.as_secs_f64();
+        while self.are_served_quickly(capacity * MORE).await? {
+            capacity *= MORE;
+        }
+        while !self.are_served_quickly(capacity).await? {
+            capacity /= MORE;
+        }
+        Ok(capacity)
+    }
+
+    /// Whether nearly all logins complete within a quarter of a second if this number of users
+    /// arrives in each second.
+    async fn are_served_quickly(&self, each_second: f64) -> Result<bool, BenchError> {
+        const QUICK: Duration = Duration::from_millis(250);
+        let logins = ended(self.arrive(each_second, self.seconds).await).await?;
+        let quick = logins.iter().filter(|it| it.is_within(QUICK)).count();
+        Ok(quick * 100 >= logins.len() * 98)
+    }
+
+    /// Measures the loads one after the other, and the recovery from the greatest.
+    async fn curve(&self, store: &str, capacity: f64) -> Result<Vec<Row>, BenchError> {
+        let seconds = self.seconds;
+        let mut rows = Vec::new();
+        for load in LOADS {
+            // The queue of an earlier load must not be part of this one.
+            let logins = ended(self.arrive(load * capacity, seconds).await).await?;
+            rows.push(row(store, load, seconds, &logins));
+        }
+        let greatest = self.arrive(GREATEST * capacity, seconds).await;
+        let recovery = self.arrive(RECOVERY * capacity, 2 * seconds).await;
+        rows.push(row(store, GREATEST, seconds, &ended(greatest).await?));
+        let recovery = ended(recovery).await?;
+        let unusual = recovery.iter().filter(|it| !it.is_within(USUAL));
+        let recovered = unusual.map(|it| it.arrived).max().unwrap_or_default();
+        let what = format!("{store}, after the overload");
+        let row = Row::new(what, RECOVERED, Rounds::once(ms(recovered)));
+        rows.push(row.goal(Goal::Most(5_000.0)));
+        Ok(rows)
+    }
+
+    /// Lets users arrive for some seconds, and does not wait for their logins to end.
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
-    async fn arrive(&self, multiple: f64, capacity: f64, seconds: u32) -> OfferedLoad {
-        let mut load = OfferedLoad {
-            multiple,
-            duration: Duration::from_secs(seconds.into()),
-            late: Duration::ZERO,
-            logins: Vec::new(),
-            under_way: JoinSet::new(),
-        };
-        let between = Duration::from_secs_f64(1.0 / (capacity * multiple));
-        let (began, mut arrival) = (Instant::now(), Duration::ZERO);
-        while arrival < load.duration {
-            let arrived = began + arrival;
+    async fn arrive(&self, each_second: f64, seconds: u32) -> UnderWay {
+        let mut under_way = JoinSet::new();
+        let between = Duration::from_secs_f64(1.0 / each_second);
+        let (began, mut since) = (Instant::now(), Duration::ZERO);
+        while since < Duration::from_secs(seconds.into()) {
+            let arrived = began + since;
             sleep_until(arrived).await;
-            load.late = load.late.max(arrived.elapsed());
-            let place = self.places.clone().try_acquire_owned();
-            let login = sign_in(self.address, self.login, self.idle.clone());
-            load.under_way.spawn(async move {
-                let outcome = match place {
-                    Ok(_place) => timeout(PATIENCE, login).await,
-                    Err(_) => Ok(Ok(Outcome::GaveUp)),
-                };
+            let login = sign_in(self.address, self.idle.clone());
+            under_way.spawn(async move {
+                let outcome = login.await?;
                 Ok(EndedLogin {
-                    arrived: arrived - began,
-                    outcome: outcome.unwrap_or(Ok(Outcome::GaveUp))?,
+                    arrived: since,
                     took: arrived.elapsed(),
+                    outcome,
                 })
             });
-            arrival += between;
+            since += between;
         }
-        load
+        under_way
     }
 }
 
-/// Signs in on an idle connection, or on a new one.
-async fn sign_in(address: SocketAddr, login: Login, idle: Idle) -> Result<Outcome, BenchError> {
-    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = lock().pop().filter(Connection::is_open);
-    let mut client = match open {
-        Some(client) => client,
-        None => Connection::open(address).await?,
-    };
-    client.times.clear();
-    let result = login.run(&mut client).await;
-    let requests = client.times.len();
-    lock().push(client);
-    match result {
-        Ok(()) => Ok(Outcome::Completed),
-        // A login that has begun must never be refused.
-        Err(BenchError::Refused { .. }) if requests == 1 => Ok(Outcome::Refused),
-        Err(error) => Err(error),
+/// Waits until every login has ended.
+async fn ended(mut under_way: UnderWay) -> Result<Vec<EndedLogin>, BenchError> {
+    let mut logins = Vec::new();
+    while let Some(ended) = under_way.join_next().await {
+        logins.push(ended.expect("no login panics")?);
     }
+    Ok(logins)
+}
+
+/// Signs in on an idle connection. A refused login, and that of a user who gives up, are
+/// what is measured; any other one must succeed.
+#[expect(clippy::disallowed_methods, reason = "users give up in real time")]
+async fn sign_in(address: SocketAddr, idle: Idle) -> Result<Outcome, BenchError> {
+    let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut client) = lock().pop() else {
+        return Ok(Outcome::GaveUp);
+    };
+    if !client.is_open() {
+        client = Connection::open(address).await?;
+    }
+    client.times.clear();
+    let outcome = match timeout(PATIENCE, LOGIN.run(&mut client)).await {
+        Ok(Ok(())) => Outcome::Completed,
+        // A login that has begun must never be refused.
+        Ok(Err(BenchError::Unexpected {
+            is_refused: true, ..
+        })) if client.times.len() == 1 => Outcome::Refused,
+        Ok(Err(error)) => return Err(error),
+        Err(_) => {
+            client = Connection::open(address).await?;
+            Outcome::GaveUp
+        }
+    };
+    lock().push(client);
+    Ok(outcome)
 }

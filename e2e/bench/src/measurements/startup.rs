@@ -4,102 +4,74 @@
 use std::net::SocketAddr;
 use std::process::Command;
 
-use tempfile::TempDir;
-
 use crate::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
-use crate::report::{Compared, Figures, Goal, Row, Unit, ms};
+use crate::report::{Figure, Goal, Results, Row, Subject, Version, ms};
 use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::{ServerProcess, folder, free_address, providers};
-use crate::setup::{Setup, Version};
-
-const MAX_BROKER_MS: f64 = 8.0;
-const MAX_STACK_MS: f64 = 15.0;
+use crate::servers::{Server, free_address};
+use crate::setup::{Setup, check_exists, itself, sibling};
 
 /// The clients who fill the file.
 const CLIENTS: usize = 16;
 
-const ANSWER: &str = "start to first answer";
+const ANSWER: Figure = Figure::milliseconds("start to first answer");
+
+const BROKER: &str = "broker on an existing SQLite file";
+const STACK: &str = "stack";
+const BARE: &str = "bare Rocket";
 
 /// Starts each program a number of times.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = providers::start().await?;
-    let (_folder, store) = filled_store(setup, providers).await?;
-    let config = BrokerConfig::new(&store, providers)?;
-    let mut bare = Figures::default();
-    let mut stack = Figures::default();
-    let mut broker = Figures::default();
-    let mut before = None;
-    for number in 0..setup.size.starts {
-        let share = number as f64 / setup.size.starts as f64;
-        setup.progress.at(share, "starts");
-        let add = |figures: &mut Figures, took| figures.push(ANSWER, Unit::MILLISECONDS, took);
-        add(&mut bare, start_bare(setup)?);
+    check_exists(&sibling(STACK)?)?;
+    let config = filled_store(setup).await?;
+    setup.announce("starts");
+    let mut results = Results::default();
+    for _ in 0..setup.size.starts {
+        let address = free_address()?;
+        let mut bare = itself()?;
+        bare.args(["bare-rocket", &address.port().to_string()]);
+        let mut add = |name, version, (command, address, path)| {
+            let took = time_to_answer(setup, command, address, path)?;
+            results.push(&Subject::new(name, version), ANSWER, took);
+            Ok::<_, BenchError>(())
+        };
+        add(BARE, Version::Present, (bare, address, "/"))?;
         for (version, program) in setup.versions() {
-            let command = config.command(program);
-            let took = time_to_answer(setup, command, config.address, "/livez")?;
-            let figures = match version {
-                Version::Before => before.get_or_insert_default(),
-                Version::Present => &mut broker,
-            };
-            add(figures, took);
+            let start = (config.command(program), config.address, "/livez");
+            add(BROKER, version, start)?;
         }
-        add(&mut stack, start_stack(setup)?);
+        add(STACK, Version::Present, stack()?)?;
     }
-    let beside = ("bare Rocket", &bare);
-    let broker = Compared {
-        what: "broker on an existing SQLite file".to_owned(),
-        broker: &broker,
-        beside,
-        before: before.as_ref(),
-    };
-    let stack = Compared {
-        what: "stack".to_owned(),
-        broker: &stack,
-        beside,
-        before: None,
-    };
+    let row = |name| results.row("", name, ANSWER, BARE);
+    let remark = "of the demo, which calls the broker";
     Ok(vec![
-        broker.row(ANSWER).goal(Goal::AtMost(MAX_BROKER_MS)),
-        stack
-            .row(ANSWER)
-            .goal(Goal::AtMost(MAX_STACK_MS))
-            .remark("of the demo, which calls the broker"),
+        row(BROKER).goal(Goal::Most(8.0)),
+        row(STACK).goal(Goal::Most(15.0)).remark(remark),
     ])
 }
 
-/// A SQLite file with the logins of the last minutes, closed.
-async fn filled_store(
-    setup: &Setup,
-    providers: SocketAddr,
-) -> Result<(TempDir, Store), BenchError> {
-    let folder = folder()?;
-    let store = Store::File(folder.path().join("broker.db"));
-    let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
-    let mut load = Load::connect(broker.address, CLIENTS, Login::CleanGitHub).await?;
-    load.run(setup.size.logins).await?;
+/// The configuration of a broker on a SQLite file with the logins of the last minutes, closed.
+async fn filled_store(setup: &Setup) -> Result<BrokerConfig, BenchError> {
+    let config = setup.configure(&Store::File)?;
+    let broker = setup.start_broker(&config)?;
+    let mut load = Load::at(broker.address, CLIENTS).await?;
+    load.run(Login::CleanGitHub, setup.size.logins).await?;
     drop(load);
     broker.stop()?;
-    Ok((folder, store))
+    Ok(config)
 }
 
-fn start_bare(setup: &Setup) -> Result<f64, BenchError> {
-    let address = free_address()?;
-    let mut command = setup.itself();
-    command.args(["bare-rocket", &address.port().to_string()]);
-    time_to_answer(setup, command, address, "/")
-}
-
-fn start_stack(setup: &Setup) -> Result<f64, BenchError> {
+/// A stack, the address of its demo, and a path there.
+fn stack() -> Result<(Command, SocketAddr, &'static str), BenchError> {
     let consumer = free_address()?;
-    let mut command = Command::new(&setup.programs.stack);
+    let mut command = Command::new(sibling(STACK)?);
     command.args(["--quiet", "--consumer"]);
     command.arg(format!("localhost:{}", consumer.port()));
     for flag in ["--broker", "--control", "--google", "--github"] {
         command.args([flag, "127.0.0.1:0"]);
     }
-    time_to_answer(setup, command, consumer, "/")
+    Ok((command, consumer, "/"))
 }
 
 /// The time in milliseconds. The server is killed then.
@@ -110,7 +82,7 @@ fn time_to_answer(
     path: &str,
 ) -> Result<f64, BenchError> {
     // With the affinity set before: only the start itself is measured.
-    let start = || ServerProcess::answering(command, address, path);
+    let start = || Server::start(command, address, path);
     let (_, took) = setup.cores.start_on(setup.cores.all, start)??;
     Ok(ms(took))
 }

@@ -1,6 +1,7 @@
 //! A broker as operators start it, with its configuration in a file; and a PostgreSQL
 //! server, and what its brokers have used of it.
 
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,17 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::random::digest;
-use tempfile::TempDir;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::{Cores, ServerProcess, cpu_of, folder, free_address, providers};
+use super::{cpu_of, free_address, providers};
 use crate::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
+use crate::report::{Figure, us};
+use crate::setup::Setup;
 
-/// PostgreSQL's name in a table.
+/// Names of stores in a table.
+pub(crate) const FILE: &str = "SQLite file";
 pub(crate) const POSTGRES: &str = "PostgreSQL";
 
 /// A broker's store.
@@ -24,8 +27,8 @@ pub(crate) const POSTGRES: &str = "PostgreSQL";
 pub(crate) enum Store {
     /// SQLite in memory.
     Memory,
-    /// SQLite in this file.
-    File(PathBuf),
+    /// SQLite in a file.
+    File,
     /// PostgreSQL at this URL.
     Postgres(String),
 }
@@ -35,7 +38,7 @@ impl Store {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Memory => "memory",
-            Self::File(_) => "SQLite file",
+            Self::File => FILE,
             Self::Postgres(_) => POSTGRES,
         }
     }
@@ -45,32 +48,33 @@ impl Store {
 #[derive(Debug)]
 pub(crate) struct BrokerConfig {
     pub(crate) address: SocketAddr,
-    folder: TempDir,
+    folder: PathBuf,
 }
 
 impl BrokerConfig {
-    /// The configuration of a broker with `store`, whose users sign in at `providers`.
-    pub(crate) fn new(store: &Store, providers: SocketAddr) -> Result<Self, BenchError> {
+    /// The configuration of a broker with `store`, whose users sign in at `providers`, in a
+    /// new folder in `parent`.
+    pub(crate) fn new(
+        store: &Store,
+        providers: SocketAddr,
+        parent: &Path,
+    ) -> Result<Self, BenchError> {
         let config = Self {
             address: free_address()?,
-            folder: folder()?,
+            folder: tempfile::tempdir_in(parent)?.keep(),
         };
-        std::fs::write(config.path(), config.text(store, providers))?;
+        fs::write(config.path(), config.text(store, providers))?;
         Ok(config)
     }
 
     /// The path of its configuration.
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("broker.toml")
+        self.folder.join("broker.toml")
     }
 
-    /// Starts `program` with this configuration on the server's core.
-    pub(crate) fn start(self, program: &Path, cores: Cores) -> Result<ServerProcess, BenchError> {
-        let command = self.command(program);
-        let start = || ServerProcess::answering(command, self.address, "/livez");
-        let (mut server, _) = cores.start_on(cores.server, start)??;
-        server.files = Some(self.folder);
-        Ok(server)
+    /// The path of its SQLite file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join("broker.db")
     }
 
     /// The command that serves this configuration. Its log is formatted, written, and
@@ -87,7 +91,7 @@ impl BrokerConfig {
     fn text(&self, store: &Store, providers: SocketAddr) -> String {
         let store = match store {
             Store::Memory => "sqlite::memory:".to_owned(),
-            Store::File(path) => format!("sqlite:{}", path.display()),
+            Store::File => format!("sqlite:{}", self.file().display()),
             Store::Postgres(url) => url.clone(),
         };
         let (address, client, providers) = (
@@ -127,6 +131,11 @@ impl BrokerConfig {
 /// The database of the brokers.
 const DATABASE: &str = "postgres";
 
+/// The work of PostgreSQL for its broker.
+pub(crate) const STATEMENTS: Figure = Figure::number("statements of a login");
+pub(crate) const LOG: Figure = Figure::bytes("write-ahead log of a login");
+pub(crate) const DATABASE_CPU: Figure = Figure::microseconds("CPU of a login in PostgreSQL");
+
 /// A durable server on the load's core. Dropped, it is gone with its files.
 pub(crate) struct Database {
     server: Server,
@@ -134,23 +143,15 @@ pub(crate) struct Database {
     client: Client,
 }
 
-/// The sums of what all steps have used.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
-    pub(crate) statements: f64,
-    pub(crate) log_bytes: f64,
-    pub(crate) cpu: Duration,
-}
-
 impl Database {
-    pub(crate) async fn start(cores: Cores) -> Result<Self, BenchError> {
+    pub(crate) async fn start(setup: &Setup) -> Result<Self, BenchError> {
         let settings = ["shared_preload_libraries=pg_stat_statements"];
         let start = || Server::start_with(Durability::Durable, &settings);
-        let server = cores.start_on(cores.load, start)?;
+        let server = setup.cores.start_on(setup.cores.load, start)?;
         let server = server.map_err(|error| {
             BenchError::because(format!("{error}; without PostgreSQL: --no-postgres"))
         })?;
-        let file = std::fs::read_to_string(server.cluster().join("postmaster.pid"))?;
+        let file = fs::read_to_string(server.cluster().join("postmaster.pid"))?;
         let process = file.lines().next().and_then(|line| line.parse().ok());
         let process = process.ok_or_else(|| BenchError::because("PostgreSQL names no process"))?;
         let (client, connection) = tokio_postgres::connect(&server.url(DATABASE), NoTls).await?;
@@ -164,23 +165,25 @@ impl Database {
         })
     }
 
-    pub(crate) fn url(&self) -> String {
-        self.server.url(DATABASE)
+    /// Its store, for a broker.
+    pub(crate) fn store(&self) -> Store {
+        Store::Postgres(self.server.url(DATABASE))
     }
 
     /// Statements, log and processor time until now.
-    pub(crate) async fn usage(&self) -> Result<Usage, BenchError> {
+    pub(crate) async fn usage(&self) -> Result<[(Figure, f64); 3], BenchError> {
         let row = self.client.query_one(
             "SELECT (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements),
                     (pg_current_wal_insert_lsn() - '0/0')::float8",
             &[],
         );
         let row = row.await?;
-        Ok(Usage {
-            statements: row.get(0),
-            log_bytes: row.get(1),
-            cpu: cpu_of_family(self.process)?,
-        })
+        let cpu = us(cpu_of_family(self.process)?);
+        Ok([
+            (STATEMENTS, row.get(0)),
+            (LOG, row.get(1)),
+            (DATABASE_CPU, cpu),
+        ])
     }
 }
 
@@ -188,7 +191,7 @@ impl Database {
 /// keeps its connections, of which each is a process.
 fn cpu_of_family(parent: u32) -> io::Result<Duration> {
     let mut all = cpu_of(parent)?;
-    for entry in std::fs::read_dir("/proc")? {
+    for entry in fs::read_dir("/proc")? {
         let Some(process) = entry?.file_name().to_str().and_then(|it| it.parse().ok()) else {
             continue;
         };
@@ -201,7 +204,7 @@ fn cpu_of_family(parent: u32) -> io::Result<Duration> {
 }
 
 fn parent_of(process: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name in parentheses may contain anything; then comes the state, then the parent.
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()

@@ -8,20 +8,15 @@
     reason = "Rocket passes a body by value"
 )]
 
-use std::io::Write as _;
-use std::net::SocketAddr;
-
 use agent::random::secret;
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use rocket::config::LogLevel;
-use rocket::fairing::AdHoc;
-use rocket::http::Status;
-use rocket::response::{self, Responder};
+use rocket::http::Header;
 use rocket::serde::json::Json;
-use rocket::{Build, Config, Request, Response, Rocket, State, get, post, routes};
+use rocket::{Build, Config, Responder, Rocket, State, get, post, routes};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::BenchError;
@@ -35,19 +30,16 @@ pub(crate) async fn serve_page(port: u16) -> Result<(), BenchError> {
     launch(rocket::custom(config(port)).mount("/", routes![index])).await
 }
 
-/// Serves `floor-hops` on a free port, whose address it prints, until it is killed. The
-/// providers listen at `providers`.
-pub(crate) async fn serve_hops(providers: SocketAddr) -> Result<(), BenchError> {
+/// Serves `floor-hops` until it is killed. The providers listen at `providers`.
+pub(crate) async fn serve_hops(port: u16, providers: String) -> Result<(), BenchError> {
     let routes = routes![start, visit, authorize, callback, result, token, profile];
-    let rocket = rocket::custom(config(0))
-        .manage(FloorHops::new(format!("http://{providers}"))?)
-        .mount("/", routes)
-        .attach(AdHoc::on_liftoff("address", |rocket| {
-            let port = rocket.config().port;
-            let _ = writeln!(std::io::stdout(), "127.0.0.1:{port}");
-            Box::pin(async {})
-        }));
-    launch(rocket).await
+    let floor = FloorHops::new(format!("http://{providers}"))?;
+    launch(
+        rocket::custom(config(port))
+            .manage(floor)
+            .mount("/", routes),
+    )
+    .await
 }
 
 fn config(port: u16) -> Config {
@@ -157,39 +149,21 @@ struct Profile {
     email: Option<String>,
 }
 
-#[derive(Serialize)]
-struct StartAnswer {
-    authorization_url: String,
-}
+#[derive(Responder)]
+#[response(status = 303)]
+struct SeeOther((), Header<'static>);
 
-#[derive(Serialize)]
-struct ResultAnswer {
-    status: Option<&'static str>,
-    profile: Profile,
-}
-
-#[derive(Serialize)]
-struct TokenAnswer {
-    access_token: Option<String>,
-}
-
-struct SeeOther(String);
-
-impl<'r> Responder<'r, 'static> for SeeOther {
-    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
-        Response::build()
-            .status(Status::SeeOther)
-            .raw_header("Location", self.0)
-            .ok()
+impl SeeOther {
+    fn to(url: String) -> Self {
+        Self((), Header::new("Location", url))
     }
 }
 
 #[post("/v1/login/session", data = "<request>")]
-fn start(request: Json<Value>) -> Json<StartAnswer> {
+fn start(request: Json<Value>) -> Json<Value> {
     let provider = request["provider"].as_str().unwrap_or_default();
-    Json(StartAnswer {
-        authorization_url: format!("http://127.0.0.1/login/{provider}.{}", secret()),
-    })
+    let url = format!("http://127.0.0.1/login/{provider}.{}", secret());
+    Json(json!({ "authorization_url": url }))
 }
 
 #[get("/login/<handle>")]
@@ -204,7 +178,7 @@ fn authorize(provider: &str, floor: &State<FloorHops>) -> SeeOther {
 
 fn to_provider(floor: &FloorHops, provider: &str, flow: &str) -> SeeOther {
     let (state, nonce, providers) = (secret(), secret(), &floor.providers);
-    SeeOther(format!(
+    SeeOther::to(format!(
         "{providers}/authorize?client_id=bench&provider={provider}&state={flow}.{state}&nonce={nonce}"
     ))
 }
@@ -218,24 +192,21 @@ async fn callback(provider: &str, code: &str, state: &str, floor: &State<FloorHo
     let profile = profile.expect("the provider answers");
     let subject = profile.subject.len();
     match state.starts_with("clean") {
-        true => SeeOther(format!("http://127.0.0.1:9/home?{subject}")),
-        false => SeeOther(format!("http://127.0.0.1:9/home?code={}", secret())),
+        true => SeeOther::to(format!("http://127.0.0.1:9/home?{subject}")),
+        false => SeeOther::to(format!("http://127.0.0.1:9/home?code={}", secret())),
     }
 }
 
 #[post("/v1/login/result", data = "<request>")]
-fn result(request: Json<Value>) -> Json<ResultAnswer> {
-    Json(ResultAnswer {
-        status: request["session_key"].as_str().map(|_| "succeeded"),
-        profile: ada(),
-    })
+fn result(request: Json<Value>) -> Json<Value> {
+    let status = request["session_key"].as_str().map(|_| "succeeded");
+    Json(json!({ "status": status, "profile": ada() }))
 }
 
 #[post("/v1/token", data = "<request>")]
-fn token(request: Json<Value>) -> Json<TokenAnswer> {
-    Json(TokenAnswer {
-        access_token: request["code"].as_str().map(|_| secret()),
-    })
+fn token(request: Json<Value>) -> Json<Value> {
+    let token = request["code"].as_str().map(|_| secret());
+    Json(json!({ "access_token": token }))
 }
 
 #[get("/v1/profile")]
