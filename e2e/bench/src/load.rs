@@ -12,7 +12,7 @@ use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::report::{Figure, percentile};
+use crate::report::{Figure, MICROSECONDS, MILLISECONDS, percentile};
 use crate::servers::Measured;
 use connection::Connection;
 use login::Login;
@@ -21,9 +21,10 @@ use login::Login;
 pub(crate) const REQUESTS: usize = 4;
 
 /// The figures of every load.
-pub(crate) const CPU: Figure = Figure::microseconds("CPU of a login");
-pub(crate) const P50: Figure = Figure::milliseconds("p50 of a request");
-pub(crate) const P99: Figure = Figure::milliseconds("p99 of a request");
+pub(crate) const CPU: Figure = Figure("CPU of a login", MICROSECONDS);
+pub(crate) const P50: Figure = Figure("p50 of a request", MILLISECONDS);
+pub(crate) const P99: Figure = Figure("p99 of a request", MILLISECONDS);
+pub(crate) const WHOLE: Figure = Figure("time of a login", MILLISECONDS);
 
 /// Clients that are connected to one server.
 pub(crate) struct Load {
@@ -45,13 +46,14 @@ pub(crate) struct Times {
 impl Times {
     /// The time that this share of all requests does not exceed.
     pub(crate) fn request(&self, share: f64) -> Duration {
-        sorted_percentile(self.requests.clone(), share)
+        percentile(self.requests.clone(), share)
     }
-}
 
-fn sorted_percentile(mut times: Vec<Duration>, share: f64) -> Duration {
-    times.sort_unstable();
-    percentile(&times, share)
+    /// The time that this share of all logins does not exceed.
+    pub(crate) fn login(&self, share: f64) -> Duration {
+        let logins = self.requests.chunks(REQUESTS);
+        percentile(logins.map(|it| it.iter().sum()).collect(), share)
+    }
 }
 
 impl Load {

@@ -1,5 +1,6 @@
 //! Each measurement, in the order in which they run.
 
+mod distance;
 mod growth;
 mod logins;
 mod overload;
@@ -9,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::BenchError;
 use crate::load::login::Login;
-use crate::load::{Load, P50, P99};
+use crate::load::{Load, P50, P99, WHOLE};
 use crate::report::{Results, Row, ms};
 use crate::servers::Measured;
 use crate::setup::Setup;
@@ -25,6 +26,8 @@ pub(crate) enum Measurement {
     Startup,
     /// Live sessions, and a simulated month
     Growth,
+    /// Logins with a PostgreSQL that is up to 20 ms away
+    Distance,
     /// Up to three times the load that a broker can take, and its recovery
     Overload,
 }
@@ -37,6 +40,7 @@ impl Measurement {
             Self::Memory => logins::measure_memory(setup).await,
             Self::Startup => startup::measure(setup).await,
             Self::Growth => growth::measure(setup).await,
+            Self::Distance => distance::measure(setup).await,
             Self::Overload => overload::measure(setup).await,
         }
     }
@@ -61,8 +65,11 @@ async fn measure_rounds(
             let before = measured.usage().await?;
             let times = load.run(login, logins).await?;
             let used = measured.used_since(before, &times).await?;
-            let shares = [(P50, 0.5), (P99, 0.99)];
-            let requests = shares.map(|(figure, share)| (figure, ms(times.request(share))));
+            let requests = [
+                (P50, ms(times.request(0.5))),
+                (P99, ms(times.request(0.99))),
+                (WHOLE, ms(times.login(0.5))),
+            ];
             for (figure, value) in used.chain(requests) {
                 results.push(&measured.subject, figure, value);
             }

@@ -28,42 +28,28 @@ impl Subject {
     }
 }
 
-/// What is measured of a server: its name, its unit as it is written behind a number, and the
-/// number's digits behind the point.
+/// A unit as it is written behind a number, and the number's digits behind the point.
+type Unit = (&'static str, usize);
+pub(crate) const MICROSECONDS: Unit = (" µs", 0);
+pub(crate) const MILLISECONDS: Unit = (" ms", 1);
+pub(crate) const MEGABYTES: Unit = (" MB", 1);
+pub(crate) const BYTES: Unit = (" bytes", 0);
+pub(crate) const PER_SECOND: Unit = ("/s", 0);
+pub(crate) const NUMBER: Unit = ("", 1);
+
+/// What is measured of a server: its name and its unit.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Figure(pub(crate) &'static str, &'static str, usize);
+pub(crate) struct Figure(pub(crate) &'static str, pub(crate) Unit);
 
 impl Figure {
-    pub(crate) const fn microseconds(name: &'static str) -> Self {
-        Self(name, " µs", 0)
-    }
-
-    pub(crate) const fn milliseconds(name: &'static str) -> Self {
-        Self(name, " ms", 1)
-    }
-
-    pub(crate) const fn megabytes(name: &'static str) -> Self {
-        Self(name, " MB", 1)
-    }
-
-    pub(crate) const fn bytes(name: &'static str) -> Self {
-        Self(name, " bytes", 0)
-    }
-
-    pub(crate) const fn per_second(name: &'static str) -> Self {
-        Self(name, "/s", 0)
-    }
-
-    pub(crate) const fn number(name: &'static str) -> Self {
-        Self(name, "", 1)
-    }
-
     /// Its median, and the smallest and greatest value if they differ: `1.7 (1.6–1.8) ms`.
     pub(crate) fn show(self, rounds: &Rounds) -> String {
-        let Self(_, unit, digits) = self;
+        let (unit, digits) = self.1;
         format!("{rounds:.digits$}{unit}")
     }
 }
+
+const MEASURED: &str = "a measurement has all its figures";
 
 /// The figures of all servers of a measurement.
 #[derive(Debug, Default)]
@@ -76,20 +62,20 @@ impl Results {
         rounds.0.push(value);
     }
 
-    /// A figure of the server of this name.
-    pub(crate) fn find(&self, name: &str, version: Version, figure: Figure) -> Option<&Rounds> {
+    /// A figure of a server, if it was measured.
+    fn find(&self, name: &str, version: Version, figure: Figure) -> Option<&Rounds> {
         self.0.get(&(Subject::new(name, version), figure.0))
     }
 
-    /// A figure of a server of this tree, which was measured.
-    pub(crate) fn of(&self, name: &str, figure: Figure) -> &Rounds {
-        let rounds = self.find(name, Version::Present, figure);
-        rounds.expect("a measurement has all its figures")
+    /// The median of a figure of a server, which was measured.
+    pub(crate) fn median(&self, name: &str, version: Version, figure: Figure) -> f64 {
+        self.find(name, version, figure).expect(MEASURED).median()
     }
 
     /// The row of a figure of the server `name` under a load, beside what it is compared with
     /// and the earlier build, which need not have it.
     pub(crate) fn row(&self, load: &str, name: &str, figure: Figure, beside: &str) -> Row {
+        let rounds = self.find(name, Version::Present, figure);
         let other = self.find(beside, Version::Present, figure).cloned();
         Row {
             beside: other.map(|rounds| (beside.to_owned(), rounds)),
@@ -97,7 +83,7 @@ impl Results {
             ..Row::new(
                 format!("{load}{name}"),
                 figure,
-                self.of(name, figure).clone(),
+                rounds.expect(MEASURED).clone(),
             )
         }
     }
@@ -175,25 +161,20 @@ impl Row {
     fn verdict(&self) -> String {
         let beside = self.beside.as_ref().map(|(_, rounds)| rounds);
         let shown = |most| self.figure.show(&Rounds::once(most));
-        let (text, is_met) = match self.goal {
+        let (text, value, most) = match self.goal {
             None => return String::new(),
-            Some(Goal::Most(most)) => (format!("≤ {}", shown(most)), self.broker.median() <= most),
+            Some(Goal::Most(most)) => (shown(most), Some(self.broker.median()), most),
             Some(Goal::Ratio(most)) => {
                 let ratio = beside.map(|it| self.broker.ratio_to(it).median());
-                (
-                    format!("ratio ≤ {most}"),
-                    ratio.is_some_and(|it| it <= most),
-                )
+                (format!("ratio {most}"), ratio, most)
             }
             Some(Goal::Above(most)) => {
                 let above = beside.map(|it| self.broker.median() - it.median());
-                (
-                    format!("≤ {} above", shown(most)),
-                    above.is_some_and(|it| it <= most),
-                )
+                (format!("{} more", shown(most)), above, most)
             }
         };
-        format!("{text}: {}", if is_met { "met" } else { "**missed**" })
+        let is_met = value.is_some_and(|it| it <= most);
+        format!("≤ {text}: {}", if is_met { "met" } else { "**missed**" })
     }
 }
 
@@ -209,11 +190,8 @@ impl fmt::Display for Table<'_> {
             false => "broker | ratio",
         };
         let head = format!("| measurement | compared with | {figures} | goal | remarks |");
-        writeln!(
-            f,
-            "{head}\n|{}",
-            "---|".repeat(head.matches('|').count() - 1)
-        )?;
+        let columns = head.matches('|').count() - 1;
+        writeln!(f, "{head}\n|{}", "---|".repeat(columns))?;
         for row in self.0 {
             writeln!(f, "| {} |", row.cells(with_before).join(" | "))?;
         }
@@ -267,8 +245,9 @@ impl fmt::Display for Rounds {
     }
 }
 
-/// The time that this share of `times`, which are sorted, does not exceed.
-pub(crate) fn percentile(times: &[Duration], share: f64) -> Duration {
+/// The time that this share of `times` does not exceed.
+pub(crate) fn percentile(mut times: Vec<Duration>, share: f64) -> Duration {
+    times.sort_unstable();
     let last = times.len().saturating_sub(1);
     let index = (last as f64 * share).round() as usize;
     times.get(index).copied().unwrap_or_default()
@@ -293,7 +272,7 @@ mod tests {
     }
 
     fn login() -> Row {
-        let cpu = Figure::microseconds("CPU");
+        let cpu = Figure("CPU", MICROSECONDS);
         Row::new("a login", cpu, rounds([300.0, 330.0, 360.0]))
             .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
             .goal(Goal::Ratio(3.0))
@@ -306,14 +285,14 @@ mod tests {
         assert_eq!(
             row,
             "| a login: CPU | floor-hops: 100 (90–110) µs | 330 (300–360) µs | 3.00 (3.00–4.00) \
-             | ratio ≤ 3: met |  |"
+             | ≤ ratio 3: met |  |"
         );
         for (goal, verdict) in [
-            (Goal::Ratio(2.9), "| ratio ≤ 2.9: **missed** |"),
+            (Goal::Ratio(2.9), "| ≤ ratio 2.9: **missed** |"),
             (Goal::Most(329.0), "| ≤ 329 µs: **missed** |"),
             (Goal::Most(330.0), "| ≤ 330 µs: met |"),
-            (Goal::Above(229.0), "| ≤ 229 µs above: **missed** |"),
-            (Goal::Above(230.0), "| ≤ 230 µs above: met |"),
+            (Goal::Above(229.0), "| ≤ 229 µs more: **missed** |"),
+            (Goal::Above(230.0), "| ≤ 230 µs more: met |"),
         ] {
             let table = Table(&[login().goal(goal)]).to_string();
             assert!(table.contains(verdict), "{table}");
@@ -326,7 +305,7 @@ mod tests {
             before: Some(rounds([600.0, 660.0, 360.0])),
             ..login()
         };
-        let other = Row::new("memory", Figure::megabytes("idle"), Rounds::once(9.0));
+        let other = Row::new("memory", Figure("idle", MEGABYTES), Rounds::once(9.0));
         let table = Table(&[compared, other]).to_string();
         let lines: Vec<_> = table.lines().collect();
         let columns = |line: &str| line.matches('|').count();
@@ -350,9 +329,9 @@ mod tests {
 
     #[test]
     fn a_percentile_is_one_of_the_times() {
-        let times: Vec<_> = (1..=101).map(Duration::from_millis).collect();
-        assert_eq!(percentile(&times, 0.5), Duration::from_millis(51));
-        assert_eq!(percentile(&times, 0.99), Duration::from_millis(100));
-        assert_eq!(percentile(&[], 0.5), Duration::ZERO);
+        let times: Vec<_> = (1..=101).rev().map(Duration::from_millis).collect();
+        assert_eq!(percentile(times.clone(), 0.5), Duration::from_millis(51));
+        assert_eq!(percentile(times, 0.99), Duration::from_millis(100));
+        assert_eq!(percentile(Vec::new(), 0.5), Duration::ZERO);
     }
 }

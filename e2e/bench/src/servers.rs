@@ -7,6 +7,7 @@
 pub(crate) mod broker;
 pub(crate) mod floors;
 pub(crate) mod providers;
+pub(crate) mod relay;
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -116,15 +116,18 @@ fn growth_is_measured_and_an_overload_to_its_end() {
 #[test]
 fn what_a_login_uses_of_postgresql_is_measured() {
     let broker = BrokerProgram::after("");
-    let output = output(broker.measured("--clients 64 logins"));
+    let output = output(broker.measured("--clients 64 logins distance"));
     let rows = rows(&output);
-    for figure in [
-        "CPU of a login",
-        "statements of a login",
-        "write-ahead log of a login",
-        "CPU of a login in PostgreSQL",
+    for row in [
+        "64 at once, PostgreSQL: CPU of a login",
+        "64 at once, PostgreSQL: statements of a login",
+        "64 at once, PostgreSQL: write-ahead log of a login",
+        "64 at once, PostgreSQL: CPU of a login in PostgreSQL",
+        "1 at once, PostgreSQL at 0 ms: statements of a login",
+        "16 at once, PostgreSQL at 5 ms: time of a login",
+        "1 at once, PostgreSQL at 20 ms: delays in a login",
     ] {
-        let row = format!("clean, GitHub, 64 at once, PostgreSQL: {figure}");
+        let row = format!("clean, GitHub, {row}");
         assert!(rows.contains(&row.as_str()), "{row} is not in {rows:?}");
     }
 }

@@ -12,7 +12,7 @@ use super::measure_rounds;
 use crate::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50};
-use crate::report::{Figure, Goal, Results, Row, Subject, Version};
+use crate::report::{BYTES, Figure, Goal, MEGABYTES, NUMBER, Results, Row, Subject, Version};
 use crate::servers::broker::{BrokerConfig, Store};
 use crate::servers::{Measured, Server};
 use crate::setup::{Setup, Size, itself};
@@ -28,16 +28,16 @@ const LIFETIME: Duration = Duration::from_secs(600);
 const HOUR_MS: usize = 3_600_000;
 
 /// What each session takes.
-const MEMORY: Figure = Figure::bytes("memory of each");
-const FILE: Figure = Figure::bytes("SQLite file and its log of each");
+const MEMORY: Figure = Figure("memory of each", BYTES);
+const FILE: Figure = Figure("SQLite file and its log of each", BYTES);
 
 /// What the broker uses at most. SQLite starts its log anew when it has a thousand pages,
 /// unless a batch is under way.
 const MOST: [Figure; 4] = [
-    Figure::megabytes("memory, at most"),
-    Figure::megabytes("SQLite file, at most"),
-    Figure::megabytes("its write-ahead log, at most"),
-    Figure::number("open files, at most"),
+    Figure("memory, at most", MEGABYTES),
+    Figure("SQLite file, at most", MEGABYTES),
+    Figure("its write-ahead log, at most", MEGABYTES),
+    Figure("open files, at most", NUMBER),
 ];
 const IS_FLAT: [bool; 4] = [true, true, false, true];
 

@@ -8,7 +8,7 @@ use super::measure_rounds;
 use crate::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50, P99};
-use crate::report::{Figure, Goal, Results, Row, Subject, Version};
+use crate::report::{Figure, Goal, MEGABYTES, Results, Row, Subject, Version};
 use crate::servers::Measured;
 use crate::servers::broker::{DATABASE_CPU, Database, FILE, LOG, POSTGRES, STATEMENTS, Store};
 use crate::setup::{FLOOR, Setup};
@@ -19,7 +19,7 @@ const CLIENTS: [usize; 3] = [1, 16, 64];
 /// The clients whose logins fill the memory.
 const MEMORY_CLIENTS: usize = 16;
 
-const IDLE: Figure = Figure::megabytes("memory, idle");
+const IDLE: Figure = Figure("memory, idle", MEGABYTES);
 
 /// Measures each kind of login with each number of clients.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
@@ -62,7 +62,8 @@ fn loads(setup: &Setup) -> impl Iterator<Item = (Login, usize)> {
 fn rows_of(results: &Results, login: Login, clients: usize, store: &str) -> Vec<Row> {
     let load = format!("{login}, {clients} at once, ");
     let row = |figure| results.row(&load, store, figure, FLOOR);
-    let [p50, p99] = [P50, P99].map(|figure| results.of(store, figure).median());
+    let median = |figure| results.median(store, Version::Present, figure);
+    let (p50, p99) = (median(P50), median(P99));
     let cpu = row(CPU).remark(format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms"));
     match (clients, store) {
         (1, FILE) => vec![cpu.goal(Goal::Ratio(3.0))],
@@ -91,7 +92,7 @@ fn most_p99(login: Login) -> f64 {
 /// by which a late browser is sent back, and that of its upstream login, which must not be
 /// used again. The sweeper deletes them then.
 pub(super) async fn measure_memory(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let growth = Figure::megabytes("growth of the memory");
+    let growth = Figure("growth of the memory", MEGABYTES);
     let servers = start(setup, None)?;
     let mut results = Results::default();
     for Measured {

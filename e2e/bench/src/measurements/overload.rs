@@ -13,7 +13,7 @@ use crate::BenchError;
 use crate::load::Load;
 use crate::load::connection::Connection;
 use crate::load::login::Login;
-use crate::report::{Figure, Goal, Rounds, Row, ms, percentile};
+use crate::report::{Figure, Goal, MILLISECONDS, PER_SECOND, Rounds, Row, ms, percentile};
 use crate::servers::broker::Store;
 use crate::setup::Setup;
 
@@ -35,8 +35,8 @@ const CLIENTS: usize = 16;
 
 const LOGIN: Login = Login::CleanGitHub;
 
-const COMPLETED: Figure = Figure::per_second("completed logins");
-const RECOVERED: Figure = Figure::milliseconds("until each login takes under a second");
+const COMPLETED: Figure = Figure("completed logins", PER_SECOND);
+const RECOVERED: Figure = Figure("until each login takes under a second", MILLISECONDS);
 
 /// Measures a broker in memory and one on a file: a row for each load.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
@@ -70,19 +70,17 @@ fn row(store: &str, multiple: f64, seconds: u32, logins: &[EndedLogin]) -> Row {
         .remark(remark)
 }
 
-/// The times of the logins with this outcome, sorted.
+/// The times of the logins with this outcome.
 fn times(logins: &[EndedLogin], outcome: Outcome) -> Vec<Duration> {
     let logins = logins.iter().filter(|it| it.outcome == outcome);
-    let mut times: Vec<_> = logins.map(|login| login.took).collect();
-    times.sort_unstable();
-    times
+    logins.map(|login| login.took).collect()
 }
 
 fn median_and_tail(times: &[Duration]) -> String {
     if times.is_empty() {
         return "–".to_owned();
     }
-    let ms = |share| percentile(times, share).as_millis();
+    let ms = |share| percentile(times.to_vec(), share).as_millis();
     format!("{}/{} ms", ms(0.5), ms(0.99))
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
-use crate::report::{Figure, Goal, Results, Row, Subject, Version, ms};
+use crate::report::{Figure, Goal, MILLISECONDS, Results, Row, Subject, Version, ms};
 use crate::servers::broker::{BrokerConfig, Store};
 use crate::servers::{Server, free_address};
 use crate::setup::{Setup, check_exists, itself, sibling};
@@ -15,7 +15,7 @@ use crate::setup::{Setup, check_exists, itself, sibling};
 /// The clients who fill the file.
 const CLIENTS: usize = 16;
 
-const ANSWER: Figure = Figure::milliseconds("start to first answer");
+const ANSWER: Figure = Figure("start to first answer", MILLISECONDS);
 
 const BROKER: &str = "broker on an existing SQLite file";
 const STACK: &str = "stack";

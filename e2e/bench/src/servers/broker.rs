@@ -12,10 +12,10 @@ use agent::random::digest;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::{cpu_of, free_address, providers};
+use super::{cpu_of, free_address, providers, relay};
 use crate::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
-use crate::report::{Figure, us};
+use crate::report::{BYTES, Figure, MICROSECONDS, NUMBER, us};
 use crate::setup::Setup;
 
 /// Names of stores in a table.
@@ -132,9 +132,9 @@ impl BrokerConfig {
 const DATABASE: &str = "postgres";
 
 /// The work of PostgreSQL for its broker.
-pub(crate) const STATEMENTS: Figure = Figure::number("statements of a login");
-pub(crate) const LOG: Figure = Figure::bytes("write-ahead log of a login");
-pub(crate) const DATABASE_CPU: Figure = Figure::microseconds("CPU of a login in PostgreSQL");
+pub(crate) const STATEMENTS: Figure = Figure("statements of a login", NUMBER);
+pub(crate) const LOG: Figure = Figure("write-ahead log of a login", BYTES);
+pub(crate) const DATABASE_CPU: Figure = Figure("CPU of a login in PostgreSQL", MICROSECONDS);
 
 /// A durable server on the load's core. Dropped, it is gone with its files.
 pub(crate) struct Database {
@@ -168,6 +168,15 @@ impl Database {
     /// Its store, for a broker.
     pub(crate) fn store(&self) -> Store {
         Store::Postgres(self.server.url(DATABASE))
+    }
+
+    /// The same, with this delay in each direction between it and its brokers.
+    pub(crate) fn store_at(&self, delay: Duration) -> Result<Store, BenchError> {
+        let socket = Path::new(self.server.socket()).join(".s.PGSQL.5432");
+        let address = relay::start(socket, delay)?;
+        Ok(Store::Postgres(format!(
+            "postgres://broker@{address}/{DATABASE}"
+        )))
     }
 
     /// Statements, log and processor time until now.

@@ -1,0 +1,68 @@
+//! A PostgreSQL in another building: logins over a network with a delay, beside the same
+//! network without any. The delay is that of a round trip.
+
+use std::time::Duration;
+
+use super::measure_rounds;
+use crate::BenchError;
+use crate::load::WHOLE;
+use crate::load::login::Login;
+use crate::report::{Figure, Goal, NUMBER, Row, Subject};
+use crate::servers::broker::{DATABASE_CPU, Database, STATEMENTS};
+use crate::setup::Setup;
+
+const DELAYS_MS: [u32; 5] = [0, 1, 5, 10, 20];
+
+/// The numbers of clients at once, and the share of the usual logins that they make: one of
+/// one client may take 200 ms.
+const CLIENTS: [(usize, usize); 2] = [(1, 64), (16, 8)];
+
+/// What a login takes more than without a delay, as a multiple of the delay.
+const DELAYS: Figure = Figure("delays in a login", NUMBER);
+
+/// Measures with each number of clients and each delay.
+pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
+    if !setup.with_postgres {
+        return Ok(Vec::new());
+    }
+    let database = Database::start(setup).await?;
+    let mut servers = Vec::new();
+    for ms in DELAYS_MS {
+        let store = database.store_at(Duration::from_millis(ms.into()) / 2)?;
+        for (version, program) in setup.versions() {
+            let subject = Subject::new(name(ms), version);
+            let database = Some(&database);
+            servers.push(setup.start_measured(subject, program, &store, database)?);
+        }
+    }
+    let near = name(0);
+    let mut rows = Vec::new();
+    for (clients, share) in CLIENTS {
+        let load = format!("{}, {clients} at once, ", Login::CleanGitHub);
+        setup.announce(&format!("{load}PostgreSQL at a distance"));
+        let logins = setup.size.logins / share;
+        let login = (Login::CleanGitHub, clients);
+        let mut results = measure_rounds(setup, &servers, login, logins).await?;
+        for (figure, most) in [(STATEMENTS, 6.0), (DATABASE_CPU, 500.0)] {
+            rows.push(results.row(&load, &near, figure, "").goal(Goal::Most(most)));
+        }
+        for ms in DELAYS_MS {
+            let far = name(ms);
+            rows.push(results.row(&load, &far, WHOLE, &near));
+            if ms == 0 {
+                continue;
+            }
+            for (version, _) in setup.versions() {
+                let took = |name| results.median(name, version, WHOLE);
+                let delays = (took(&far) - took(&near)) / f64::from(ms);
+                results.push(&Subject::new(&far, version), DELAYS, delays);
+            }
+            rows.push(results.row(&load, &far, DELAYS, "").goal(Goal::Most(6.0)));
+        }
+    }
+    Ok(rows)
+}
+
+fn name(ms: u32) -> String {
+    format!("PostgreSQL at {ms} ms")
+}
