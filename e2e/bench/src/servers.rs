@@ -172,19 +172,21 @@ impl Cores {
     /// The first and the last core that this process may use.
     pub(crate) fn available() -> Result<Self, BenchError> {
         let all = sched_getaffinity(None).map_err(io::Error::from)?;
-        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
-        let one = |core| {
+        let cores: Vec<_> = (0..CpuSet::MAX_CPU)
+            .filter(|core| all.is_set(*core))
+            .collect();
+        let [first, .., last] = cores[..] else {
+            return Err(BenchError::because(
+                "a benchmark needs two cores, one for the server and one for the load; this \
+                 process may use only one",
+            ));
+        };
+        let [server, load] = [first, last].map(|core| {
             let mut set = CpuSet::new();
             set.set(core);
             set
-        };
-        match (cores.next().map(one), cores.next_back().map(one)) {
-            (Some(server), Some(load)) => Ok(Self { server, load, all }),
-            _ => Err(BenchError::because(
-                "a benchmark needs two cores, one for the server and one for the load; this \
-                 process may use only one",
-            )),
-        }
+        });
+        Ok(Self { server, load, all })
     }
 
     /// Keeps this thread, and the processes that it starts, on the core of the load.

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::connection::{Answer, Connection};
 use crate::BenchError;
 
-pub(crate) const CLIENT_ID: &str = "bench";
+const CLIENT_ID: &str = "bench";
 pub(crate) const CLIENT_SECRET: &str = "the secret of the bench";
 /// The consumer's callback; nothing listens there.
-pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
+const CALLBACK: &str = "http://127.0.0.1:9/home";
 
 /// A browser that follows a link on a page of the consumer.
 const BROWSER: [(&str, &str); 5] = [

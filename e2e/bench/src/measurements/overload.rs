@@ -24,14 +24,11 @@ const GREATEST: f64 = 3.0;
 /// The load that follows the greatest at once.
 const RECOVERY: f64 = 0.5;
 
-/// The factor between two loads of which one is the broker's capacity.
-const MORE: f64 = 1.1;
-
 /// A login that takes longer is not what users know.
 const USUAL: Duration = Duration::from_secs(1);
 
-/// The clients who keep a broker busy at first.
-const CLIENTS: usize = 16;
+/// The clients who keep a broker busy, and whose logins a second are its capacity.
+const CLIENTS: usize = 64;
 
 const LOGIN: Login = Login::CleanGitHub;
 
@@ -45,7 +42,8 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         setup.announce(&format!("overload, {}", store.name()));
         let broker = setup.start_broker(&setup.configure(&store)?)?;
         let users = Users::connect(broker.address, setup.size.overload_seconds).await?;
-        rows.extend(users.curve(store.name(), users.capacity().await?).await?);
+        let capacity = users.capacity(setup.size.logins).await?;
+        rows.extend(users.curve(store.name(), capacity).await?);
     }
     Ok(rows)
 }
@@ -148,31 +146,13 @@ impl Users {
         })
     }
 
-    /// The greatest number of logins a second of which nearly all are as quick as usual.
-    ///
-    /// It begins with what clients reach who each wait for their answers, and therefore never
-    /// overload a broker.
-    async fn capacity(&self) -> Result<f64, BenchError> {
+    /// The logins a second that clients reach who each wait for their answers, and therefore
+    /// never overload a broker.
+    async fn capacity(&self, logins: usize) -> Result<f64, BenchError> {
         let mut load = Load::at(self.address, CLIENTS).await?;
-        load.run(LOGIN, 8 * CLIENTS).await?;
-        let times = load.run(LOGIN, 8 * CLIENTS).await?;
-        let mut capacity = times.logins as f64 / times.whole.as_secs_f64();
-        while self.are_served_quickly(capacity * MORE).await? {
-            capacity *= MORE;
-        }
-        while !self.are_served_quickly(capacity).await? {
-            capacity /= MORE;
-        }
-        Ok(capacity)
-    }
-
-    /// Whether nearly all logins complete within a quarter of a second if this number of users
-    /// arrives in each second.
-    async fn are_served_quickly(&self, each_second: f64) -> Result<bool, BenchError> {
-        const QUICK: Duration = Duration::from_millis(250);
-        let logins = ended(self.arrive(each_second, self.seconds).await).await?;
-        let quick = logins.iter().filter(|it| it.is_within(QUICK)).count();
-        Ok(quick * 100 >= logins.len() * 98)
+        load.run(LOGIN, logins / 4).await?;
+        let times = load.run(LOGIN, logins).await?;
+        Ok(times.logins as f64 / times.whole.as_secs_f64())
     }
 
     /// Measures the loads one after the other, and the recovery from the greatest.

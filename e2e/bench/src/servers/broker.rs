@@ -12,9 +12,9 @@ use agent::random::digest;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::{cpu_of, free_address, providers, relay};
+use super::{cpu_of, free_address, relay};
 use crate::BenchError;
-use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
+use crate::load::login::CLIENT_SECRET;
 use crate::report::{BYTES, Figure, MICROSECONDS, NUMBER, us};
 use crate::setup::Setup;
 
@@ -94,37 +94,18 @@ impl BrokerConfig {
             Store::File => format!("sqlite:{}", self.file().display()),
             Store::Postgres(url) => url.clone(),
         };
-        let (address, client, providers) = (
-            self.address,
-            providers::CLIENT_ID,
-            format!("http://{providers}"),
-        );
-        let (cookie_key, secret) = (digest("the cookie key"), digest(CLIENT_SECRET));
-        format!(
-            r#"
-            base_url = "http://{address}"
-            bind = "{address}"
-            cookie_keys = ["{cookie_key}"]
-            [store]
-            url = "{store}"
-            [limits]
-            live_sessions = 10000000
-            [upstream.google]
-            client_id = "{client}"
-            client_secret = "{client}"
-            issuer = "{providers}"
-            [upstream.github]
-            client_id = "{client}"
-            client_secret = "{client}"
-            web_url = "{providers}"
-            api_url = "{providers}"
-            [[project]]
-            name = "Bench"
-            client_id = "{CLIENT_ID}"
-            client_secret_sha256 = "{secret}"
-            redirect_uris = ["{CALLBACK}"]
-            "#
-        )
+        let text = include_str!("broker.toml");
+        [
+            ("ADDRESS", self.address.to_string()),
+            ("COOKIE_KEY", digest("the cookie key")),
+            ("STORE", store),
+            ("PROVIDERS", format!("http://{providers}")),
+            ("SECRET", digest(CLIENT_SECRET)),
+        ]
+        .into_iter()
+        .fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("<{name}>"), &value)
+        })
     }
 }
 
@@ -199,22 +180,9 @@ impl Database {
 /// The CPU time of a process and its children. One that has ended is left out: a broker
 /// keeps its connections, of which each is a process.
 fn cpu_of_family(parent: u32) -> io::Result<Duration> {
-    let mut all = cpu_of(parent)?;
-    for entry in fs::read_dir("/proc")? {
-        let Some(process) = entry?.file_name().to_str().and_then(|it| it.parse().ok()) else {
-            continue;
-        };
-        if parent_of(process) == Some(parent) {
-            // It may have ended since.
-            all += cpu_of(process).unwrap_or_default();
-        }
-    }
-    Ok(all)
-}
-
-fn parent_of(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may contain anything; then comes the state, then the parent.
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(1)?.parse().ok()
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
+    let children = children.split_whitespace().filter_map(|it| it.parse().ok());
+    // It may have ended since.
+    let children = children.map(|child| cpu_of(child).unwrap_or_default());
+    Ok(cpu_of(parent)? + children.sum::<Duration>())
 }

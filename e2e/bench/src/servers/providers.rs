@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use agent::time::unix_ms;
 use http_body_util::{BodyExt as _, Collected, Full};
@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::BenchError;
 
 /// The client ID of the broker at both providers.
-pub(crate) const CLIENT_ID: &str = "bench";
+const CLIENT_ID: &str = "bench";
 
 const KEY: &[u8] = include_bytes!("../../../../mock-upstream/keys/first.pem");
 const KEY_ID: &str = "bench-key";
@@ -63,19 +63,7 @@ async fn answer(
     let body = body.collect().await.map(Collected::to_bytes);
     let body = body.unwrap_or_default();
     let answer = match head.uri.path() {
-        "/login/oauth/access_token" => json!({
-            "access_token": "gho_16C7e42F292c6912E7710c838347Ae178B4a",
-            "token_type": "bearer",
-            "scope": "read:user,user:email",
-        }),
-        "/user" => json!({
-            "id": 583_231, "login": "octocat", "name": "The Octocat",
-            "avatar_url": "https://avatars.githubusercontent.com/u/583231",
-            "email": null, "type": "User",
-        }),
-        "/user/emails" => json!([
-            { "email": "octocat@example.com", "primary": true, "verified": true, "visibility": null },
-        ]),
+        path @ ("/login/oauth/access_token" | "/user" | "/user/emails") => github()[path].clone(),
         "/token" => providers.tokens(&code_of(&body)),
         "/jwks" => providers.keys(),
         _ => providers.metadata(),
@@ -85,6 +73,14 @@ async fn answer(
         .header("Cache-Control", "max-age=86400")
         .body(Full::from(answer.to_string()))
         .expect("these headers are valid"))
+}
+
+/// GitHub's answers.
+fn github() -> &'static Value {
+    static ANSWERS: LazyLock<Value> = LazyLock::new(|| {
+        serde_json::from_str(include_str!("github.json")).expect("the committed file is JSON")
+    });
+    &ANSWERS
 }
 
 /// The code of a token request; the load makes it the nonce of the ID token.
