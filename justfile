@@ -358,12 +358,13 @@ differential CASES="1000000":
 prove *NAMES: (_need "everything")
     e2e/prove.sh "$@"
 
-# Measure the broker beside a floor, in a quarter of an hour, or only NAMES (--against COMMIT compares; all flags: just bench --help)
+# Measure the broker beside a floor, in 20 minutes, or only NAMES (--against COMMIT compares; peers measures what people take instead; all flags: just bench --help)
 [group('prove')]
 bench *FLAGS:
     # By itself: together with others, cargo compiles it with the features that those need.
     cargo build --locked --release -p broker
     cargo build --locked --release -p stack -p bench
+    case " $* " in *" peers "*) {{ just_executable() }} _peers ;; esac
     {{ release }}/bench "$@"
 
 # Measure sandboxes: the time until one is ready, their memory, and growth over 1,000 of them
@@ -525,6 +526,12 @@ _unless-proven PROOF RECIPE:
 # Marks in e2e/FIGURES.md what was made before its sources changed
 _mark-stale:
     e2e/prove.sh --mark
+
+# The servers that people take instead of the broker, and what starts them, in target/peers
+_peers: _node
+    mkdir -p target/peers
+    cp e2e/bench/peers/* target/peers
+    {{ just_executable() }} _node-modules target/peers
 
 # The locked packages of a folder, installed into the tree, and again only when the lock changes
 _node-modules FOLDER:

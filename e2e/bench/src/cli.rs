@@ -59,6 +59,9 @@ pub(crate) struct RunArgs {
     /// Measure without PostgreSQL
     #[arg(long)]
     pub(crate) no_postgres: bool,
+    /// Of `peers`, the folder of what npm installed
+    #[arg(long, value_name = "FOLDER", default_value = "target/peers")]
+    pub(crate) peers: PathBuf,
     /// Write the table into broker/PERFORMANCE.md: of a whole run, on a tree without changes
     #[arg(long, conflicts_with_all = [
         "names", "quick", "broker", "against", "rounds", "login", "clients", "no_postgres",
@@ -69,12 +72,12 @@ pub(crate) struct RunArgs {
 /// The servers that a measurement starts.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve floor-hops
+    /// Serve floor-hops, or one page if there are no providers
     #[command(hide = true)]
-    FloorHops { port: u16, providers: String },
-    /// Serve one page
-    #[command(hide = true)]
-    BareRocket { port: u16 },
+    Floor {
+        port: u16,
+        providers: Option<String>,
+    },
     /// A broker whose clock is moved
     #[command(hide = true)]
     Replica(ReplicaArgs),
@@ -90,7 +93,8 @@ impl Cli {
     /// Runs the command.
     pub(crate) fn run(self) -> Result<ExitCode, BenchError> {
         match self.command {
-            Some(command) => server_runtime()?.block_on(command.serve()),
+            // As in production.
+            Some(command) => Runtime::new()?.block_on(command.serve()),
             None => self.run.measure().map(|()| ExitCode::SUCCESS),
         }
     }
@@ -99,8 +103,7 @@ impl Cli {
 impl Command {
     async fn serve(self) -> Result<ExitCode, BenchError> {
         match self {
-            Self::FloorHops { port, providers } => floors::serve_hops(port, providers).await?,
-            Self::BareRocket { port } => floors::serve_page(port).await?,
+            Self::Floor { port, providers } => floors::serve(port, providers).await?,
             Self::Replica(args) => {
                 let served = consistency::serve_replica(args).await;
                 served.map_err(|error| BenchError::because(error.to_string()))?;
@@ -119,44 +122,40 @@ impl RunArgs {
         if self.publish {
             check_publishable()?;
         }
-        let measurements = match self.names.is_empty() {
-            true => Measurement::value_variants().to_vec(),
-            false => std::mem::take(&mut self.names),
-        };
-        let rows = load_runtime()?.block_on(async {
-            let setup = Setup::new(&self, self.size()).await?;
+        let mut measurements = std::mem::take(&mut self.names);
+        if measurements.is_empty() {
+            let all = Measurement::value_variants().iter().copied();
+            measurements.extend(all.filter(|it| *it != Measurement::Peers));
+        }
+        // Of everything on the core of the load.
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let publishes = self.publish;
+        let rows = runtime.block_on(async {
+            let setup = Setup::new(self).await?;
             let mut rows = Vec::new();
             for measurement in measurements {
                 rows.extend(measurement.run(&setup).await?);
             }
             Ok::<_, BenchError>(rows)
         })?;
-        write!(std::io::stdout(), "{}", Table(&rows))?;
-        match self.publish {
+        if !rows.is_empty() {
+            write!(std::io::stdout(), "{}", Table(&rows))?;
+        }
+        match publishes {
             true => publish(&rows),
             false => Ok(()),
         }
     }
 
-    fn size(&self) -> Size {
-        let size = match (self.quick, self.full) {
-            (true, _) => Size::QUICK,
-            (_, true) => Size::FULL,
-            _ => Size::USUAL,
+    /// The amounts of this run.
+    pub(crate) fn size(&self) -> Size {
+        let name = match (self.quick, self.full) {
+            (true, _) => "quick",
+            (_, true) => "full",
+            _ => "usual",
         };
-        Size {
-            rounds: self.rounds.map_or(size.rounds, usize::from),
-            ..size
-        }
+        let size = Size::named(name);
+        let rounds = self.rounds.map_or(size.rounds, usize::from);
+        Size { rounds, ..size }
     }
-}
-
-/// The runtime of a measured server, as in production.
-fn server_runtime() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().build()
-}
-
-/// The runtime of everything on the core of the load.
-fn load_runtime() -> std::io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
 }

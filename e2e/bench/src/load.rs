@@ -12,24 +12,29 @@ use futures_util::future::try_join_all;
 use tokio::task::JoinSet;
 
 use crate::BenchError;
-use crate::report::{Figure, MICROSECONDS, MILLISECONDS, percentile};
-use crate::servers::Measured;
+use crate::report::{Figure, MICROSECONDS, MILLISECONDS, ms, percentile};
 use connection::Connection;
 use login::Login;
 
 /// The requests of a login.
-pub(crate) const REQUESTS: usize = 4;
+pub(crate) const REQUESTS: [Figure; 4] = [
+    Figure("p99 of its first request", MILLISECONDS),
+    Figure("p99 of its second request", MILLISECONDS),
+    Figure("p99 of its third request", MILLISECONDS),
+    Figure("p99 of its fourth request", MILLISECONDS),
+];
 
 /// The figures of every load.
 pub(crate) const CPU: Figure = Figure("CPU of a login", MICROSECONDS);
 pub(crate) const P50: Figure = Figure("p50 of a request", MILLISECONDS);
 pub(crate) const P99: Figure = Figure("p99 of a request", MILLISECONDS);
-pub(crate) const WHOLE: Figure = Figure("time of a login", MILLISECONDS);
+pub(crate) const WHOLE: Figure = Figure("mean time of a login", MILLISECONDS);
 
 /// Clients that are connected to one server.
 pub(crate) struct Load {
     clients: Vec<Connection>,
-    stays_awake: bool,
+    /// Not beside a database, which is a process on the same core.
+    pub(crate) stays_awake: bool,
 }
 
 /// The times of a number of logins.
@@ -44,28 +49,25 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// The time that this share of all requests does not exceed.
-    pub(crate) fn request(&self, share: f64) -> Duration {
-        percentile(self.requests.clone(), share)
-    }
-
-    /// The time that this share of all logins does not exceed.
-    pub(crate) fn login(&self, share: f64) -> Duration {
-        let logins = self.requests.chunks(REQUESTS);
-        percentile(logins.map(|it| it.iter().sum()).collect(), share)
+    /// All figures of these times.
+    pub(crate) fn figures(&self) -> Vec<(Figure, f64)> {
+        let share = |times, share| ms(percentile(times, share));
+        let of_each = |nth: usize| self.requests.iter().skip(nth).step_by(REQUESTS.len());
+        let each = (0..REQUESTS.len()).map(|nth| {
+            let times = of_each(nth).copied().collect();
+            (REQUESTS[nth], share(times, 0.99))
+        });
+        let whole = ms(self.requests.iter().sum()) / self.logins as f64;
+        let all = [
+            (P50, share(self.requests.clone(), 0.5)),
+            (P99, share(self.requests.clone(), 0.99)),
+            (WHOLE, whole),
+        ];
+        each.chain(all).collect()
     }
 }
 
 impl Load {
-    /// Connects `clients` clients to a server.
-    pub(crate) async fn connect(to: &Measured<'_>, clients: usize) -> Result<Self, BenchError> {
-        Ok(Self {
-            // A database is a process on the load's core.
-            stays_awake: to.database.is_none(),
-            ..Self::at(to.server.address, clients).await?
-        })
-    }
-
     /// Connects `clients` clients to the server at `address`.
     pub(crate) async fn at(address: SocketAddr, clients: usize) -> Result<Self, BenchError> {
         let clients = (0..clients).map(|_| Connection::open(address));
@@ -79,13 +81,6 @@ impl Load {
     pub(crate) async fn run(&mut self, login: Login, logins: usize) -> Result<Times, BenchError> {
         let sign_in = async |client: &mut Connection| login.run(client).await;
         self.run_each(logins, sign_in).await
-    }
-
-    /// Opens `sessions` logins and leaves them alone.
-    pub(crate) async fn open(&mut self, sessions: usize) -> Result<Times, BenchError> {
-        let start =
-            async |client: &mut Connection| Login::CleanGitHub.start(client).await.map(drop);
-        self.run_each(sessions, start).await
     }
 
     /// Does `one` login at least `logins` times, by all clients at once.
@@ -102,7 +97,7 @@ impl Load {
         let each = logins.div_ceil(self.clients.len());
         let watch = Stopwatch::start();
         let clients = self.clients.iter_mut().map(async |client| {
-            client.times = Vec::with_capacity(each * REQUESTS);
+            client.times = Vec::with_capacity(each * REQUESTS.len());
             for _ in 0..each {
                 one(client).await?;
             }

@@ -20,51 +20,47 @@ mod repository;
 mod servers;
 mod setup;
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().run() {
-        Ok(code) => code,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "bench: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    cli::Cli::parse().run().unwrap_or_else(|error| {
+        let _ = writeln!(io::stderr(), "bench: {error}");
+        ExitCode::FAILURE
+    })
 }
 
 /// A benchmark stops at its first error: a failed login would count as a fast one.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum BenchError {
-    /// A request was not answered as in a login that succeeds.
-    #[error("{request} was answered {answer}")]
-    Unexpected {
-        /// Its method and path, without secrets.
-        request: &'static str,
-        /// Its status and body.
-        answer: String,
-        /// Whether it may be sent again later.
-        is_refused: bool,
-    },
-    /// PostgreSQL did not answer a question about its statistics.
-    #[error("PostgreSQL's statistics cannot be read: {0}")]
-    Statistics(#[from] tokio_postgres::Error),
-    /// A flag cannot be followed, or a measurement did not come about.
-    #[error("{0}")]
+    /// A request was answered that it may be sent again later.
+    Refused(String),
+    /// A request was not answered as in a login that succeeds, a flag cannot be followed, a
+    /// measurement did not come about, or the system failed.
     Failed(String),
-    /// A connection failed.
-    #[error("a connection failed: {0}")]
-    Connection(#[from] hyper::Error),
-    /// A file or process failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
 }
 
 impl BenchError {
     /// A failure, in words.
     pub(crate) fn because(reason: impl Into<String>) -> Self {
         Self::Failed(reason.into())
+    }
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Refused(reason) | Self::Failed(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+/// It is no error itself, so that every other one becomes it.
+impl<E: Error> From<E> for BenchError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.to_string())
     }
 }

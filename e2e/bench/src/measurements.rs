@@ -1,17 +1,20 @@
 //! Each measurement, in the order in which they run.
 
+mod commits;
 mod distance;
 mod growth;
 mod logins;
 mod overload;
+mod peers;
 mod startup;
+mod tail;
 
 use clap::ValueEnum;
 
 use crate::BenchError;
+use crate::load::Load;
 use crate::load::login::Login;
-use crate::load::{Load, P50, P99, WHOLE};
-use crate::report::{Results, Row, ms};
+use crate::report::{Results, Row};
 use crate::servers::Measured;
 use crate::setup::Setup;
 
@@ -30,6 +33,8 @@ pub(crate) enum Measurement {
     Distance,
     /// Up to three times the load that a broker can take, and its recovery
     Overload,
+    /// What people take instead of the broker, in a table of its own
+    Peers,
 }
 
 impl Measurement {
@@ -42,6 +47,7 @@ impl Measurement {
             Self::Growth => growth::measure(setup).await,
             Self::Distance => distance::measure(setup).await,
             Self::Overload => overload::measure(setup).await,
+            Self::Peers => peers::measure(setup).await,
         }
     }
 }
@@ -55,7 +61,8 @@ async fn measure_rounds(
 ) -> Result<Results, BenchError> {
     let mut loads = Vec::new();
     for measured in servers {
-        let mut load = Load::connect(measured, clients).await?;
+        let mut load = Load::at(measured.server.address, clients).await?;
+        load.stays_awake = measured.database.is_none();
         load.run(login, logins / 4).await?;
         loads.push(load);
     }
@@ -64,13 +71,12 @@ async fn measure_rounds(
         for (measured, load) in servers.iter().zip(&mut loads) {
             let before = measured.usage().await?;
             let times = load.run(login, logins).await?;
-            let used = measured.used_since(before, &times).await?;
-            let requests = [
-                (P50, ms(times.request(0.5))),
-                (P99, ms(times.request(0.99))),
-                (WHOLE, ms(times.login(0.5))),
-            ];
-            for (figure, value) in used.chain(requests) {
+            let used = before.into_iter().zip(measured.usage().await?);
+            for ((figure, before), (_, after)) in used {
+                let each = (after - before) / times.logins as f64;
+                results.push(&measured.subject, figure, each);
+            }
+            for (figure, value) in times.figures() {
                 results.push(&measured.subject, figure, value);
             }
         }

@@ -15,18 +15,7 @@ pub(crate) enum Version {
 }
 
 /// A server that is measured: its name in a table, and its build.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Subject {
-    pub(crate) name: String,
-    pub(crate) version: Version,
-}
-
-impl Subject {
-    pub(crate) fn new(name: impl Into<String>, version: Version) -> Self {
-        let name = name.into();
-        Self { name, version }
-    }
-}
+pub(crate) type Subject = (String, Version);
 
 /// A unit as it is written behind a number, and the number's digits behind the point.
 type Unit = (&'static str, usize);
@@ -42,10 +31,10 @@ pub(crate) const NUMBER: Unit = ("", 1);
 pub(crate) struct Figure(pub(crate) &'static str, pub(crate) Unit);
 
 impl Figure {
-    /// Its median, and the smallest and greatest value if they differ: `1.7 (1.6–1.8) ms`.
-    pub(crate) fn show(self, rounds: &Rounds) -> String {
+    /// The median, and the smallest and greatest value if they differ: `1.7 (1.6–1.8) ms`.
+    fn show(self, rounds: &Rounds) -> String {
         let (unit, digits) = self.1;
-        format!("{rounds:.digits$}{unit}")
+        format!("{}{unit}", rounds.show(digits))
     }
 }
 
@@ -62,9 +51,14 @@ impl Results {
         rounds.0.push(value);
     }
 
+    /// Adds a value of a server of this tree.
+    pub(crate) fn add(&mut self, name: &str, figure: Figure, value: f64) {
+        self.push(&(name.to_owned(), Version::Present), figure, value);
+    }
+
     /// A figure of a server, if it was measured.
     fn find(&self, name: &str, version: Version, figure: Figure) -> Option<&Rounds> {
-        self.0.get(&(Subject::new(name, version), figure.0))
+        self.0.get(&((name.to_owned(), version), figure.0))
     }
 
     /// The median of a figure of a server, which was measured.
@@ -72,25 +66,29 @@ impl Results {
         self.find(name, version, figure).expect(MEASURED).median()
     }
 
+    /// A figure of a server in words.
+    pub(crate) fn show(&self, name: &str, figure: Figure) -> String {
+        figure.show(self.find(name, Version::Present, figure).expect(MEASURED))
+    }
+
     /// The row of a figure of the server `name` under a load, beside what it is compared with
     /// and the earlier build, which need not have it.
     pub(crate) fn row(&self, load: &str, name: &str, figure: Figure, beside: &str) -> Row {
-        let rounds = self.find(name, Version::Present, figure);
-        let other = self.find(beside, Version::Present, figure).cloned();
+        let find = |name, version| self.find(name, version, figure).cloned();
         Row {
-            beside: other.map(|rounds| (beside.to_owned(), rounds)),
-            before: self.find(name, Version::Before, figure).cloned(),
-            ..Row::new(
-                format!("{load}{name}"),
-                figure,
-                rounds.expect(MEASURED).clone(),
-            )
+            what: format!("{load}{name}: {}", figure.0),
+            figure,
+            broker: find(name, Version::Present).expect(MEASURED),
+            beside: find(beside, Version::Present).map(|rounds| (beside.to_owned(), rounds)),
+            before: find(name, Version::Before),
+            goal: None,
+            remark: String::new(),
         }
     }
 }
 
 /// One figure of the broker, beside others of the same rounds.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Row {
     what: String,
     figure: Figure,
@@ -113,24 +111,6 @@ pub(crate) enum Goal {
 }
 
 impl Row {
-    pub(crate) fn new(what: impl Into<String>, figure: Figure, broker: Rounds) -> Self {
-        Self {
-            what: what.into(),
-            figure,
-            broker,
-            beside: None,
-            before: None,
-            goal: None,
-            remark: String::new(),
-        }
-    }
-
-    /// Compares it with `rounds`, which are those of `name`.
-    pub(crate) fn beside(mut self, name: impl Into<String>, rounds: Rounds) -> Self {
-        self.beside = Some((name.into(), rounds));
-        self
-    }
-
     pub(crate) fn goal(mut self, goal: impl Into<Option<Goal>>) -> Self {
         self.goal = goal.into();
         self
@@ -143,11 +123,11 @@ impl Row {
 
     fn cells(&self, with_before: bool) -> Vec<String> {
         let show = |rounds: &Rounds| self.figure.show(rounds);
-        let ratio = |rounds: &Rounds| format!("{:.2}", self.broker.ratio_to(rounds));
+        let ratio = |rounds: &Rounds| self.broker.ratio_to(rounds).show(2);
         let or_empty = Option::unwrap_or_default;
         let (beside, before) = (self.beside.as_ref(), self.before.as_ref());
         let name = beside.map(|(name, rounds)| format!("{name}: {}", show(rounds)));
-        let mut cells = vec![format!("{}: {}", self.what, self.figure.0), or_empty(name)];
+        let mut cells = vec![self.what.clone(), or_empty(name)];
         cells.extend(with_before.then(|| or_empty(before.map(show))));
         cells.push(show(&self.broker));
         cells.push(or_empty(beside.map(|(_, rounds)| ratio(rounds))));
@@ -160,7 +140,7 @@ impl Row {
     /// Its goal, and whether it is met.
     fn verdict(&self) -> String {
         let beside = self.beside.as_ref().map(|(_, rounds)| rounds);
-        let shown = |most| self.figure.show(&Rounds::once(most));
+        let shown = |most| self.figure.show(&Rounds(vec![most]));
         let (text, value, most) = match self.goal {
             None => return String::new(),
             Some(Goal::Most(most)) => (shown(most), Some(self.broker.median()), most),
@@ -201,15 +181,10 @@ impl fmt::Display for Table<'_> {
 
 /// The values of one figure, one from each round; there is at least one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rounds(Vec<f64>);
+struct Rounds(Vec<f64>);
 
 impl Rounds {
-    /// A figure that was measured once.
-    pub(crate) fn once(value: f64) -> Self {
-        Self(vec![value])
-    }
-
-    pub(crate) fn median(&self) -> f64 {
+    fn median(&self) -> f64 {
         let sorted = self.sorted();
         sorted[sorted.len() / 2]
     }
@@ -226,22 +201,20 @@ impl Rounds {
         )
     }
 
+    /// The median, and both ends if they differ.
+    fn show(&self, digits: usize) -> String {
+        let (median, sorted) = (self.median(), self.sorted());
+        let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
+        match min < max {
+            true => format!("{median:.digits$} ({min:.digits$}–{max:.digits$})"),
+            false => format!("{median:.digits$}"),
+        }
+    }
+
     fn sorted(&self) -> Vec<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         sorted
-    }
-}
-
-impl fmt::Display for Rounds {
-    /// As `1.7 (1.6–1.8)`, with the formatter's precision; as `1.7` if all are the same.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (digits, median, sorted) = (f.precision().unwrap_or(0), self.median(), self.sorted());
-        let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
-        match min < max {
-            true => write!(f, "{median:.digits$} ({min:.digits$}–{max:.digits$})"),
-            false => write!(f, "{median:.digits$}"),
-        }
     }
 }
 
@@ -267,29 +240,32 @@ pub(crate) fn us(time: Duration) -> f64 {
 mod tests {
     use super::*;
 
-    fn login() -> Row {
-        let rounds = |values: [f64; 3]| Rounds(values.to_vec());
-        let cpu = Figure("CPU", MICROSECONDS);
-        Row {
-            before: Some(rounds([600.0, 660.0, 360.0])),
-            ..Row::new("a login", cpu, rounds([300.0, 330.0, 360.0]))
-                .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
-        }
-    }
-
     #[test]
     fn a_table_shows_medians_and_spreads_ratios_within_rounds_and_whether_goals_are_met() {
-        let goals = [
-            Goal::Ratio(3.0),
-            Goal::Ratio(2.9),
-            Goal::Most(330.0),
-            Goal::Most(329.0),
-            Goal::Above(230.0),
-            Goal::Above(229.0),
-        ];
-        let mut rows = goals.map(|goal| login().goal(goal)).to_vec();
-        let idle = Figure("idle", MEGABYTES);
-        rows.push(Row::new("memory", idle, Rounds::once(9.0)).remark("an earlier one has none"));
+        let mut results = Results::default();
+        let (cpu, idle) = (Figure("CPU", MICROSECONDS), Figure("idle", MEGABYTES));
+        for (name, version, values) in [
+            ("broker", Version::Present, [300.0, 330.0, 360.0]),
+            ("broker", Version::Before, [600.0, 660.0, 360.0]),
+            ("floor", Version::Present, [100.0, 110.0, 90.0]),
+        ] {
+            let subject = (name.to_owned(), version);
+            values
+                .iter()
+                .for_each(|value| results.push(&subject, cpu, *value));
+        }
+        results.add("broker", idle, 9.0);
+        let login = || results.row("a login, ", "broker", cpu, "floor");
+        let memory = results.row("", "broker", idle, "floor");
+        let mut rows = vec![memory.remark("neither the floor nor an earlier one has it")];
+        let goals = [Goal::Ratio(3.0), Goal::Most(330.0), Goal::Above(230.0)];
+        let missed = [Goal::Ratio(2.9), Goal::Most(329.0), Goal::Above(229.0)];
+        rows.extend(
+            goals
+                .into_iter()
+                .chain(missed)
+                .map(|goal| login().goal(goal)),
+        );
         let with_before = Table(&rows).to_string();
         rows.iter_mut().for_each(|row| row.before = None);
         insta::assert_snapshot!([with_before, Table(&rows).to_string()].join("\n"));

@@ -75,39 +75,29 @@ fn output(program: &str, arguments: &[&str]) -> io::Result<Option<String>> {
     Ok(output.status.success().then_some(text))
 }
 
-/// Fails unless the tree is that of a commit, and the file has its markers: before a run
-/// of a quarter of an hour rather than after it.
+/// Fails unless the tree is that of a commit: before a run of 20 minutes rather
+/// than after it.
 pub(crate) fn check_publishable() -> Result<(), BenchError> {
     if output("git", &["diff", "--quiet", "HEAD"])?.is_none() {
-        let reason = "the tree has uncommitted changes, and a figure belongs to a commit; \
-                      commit them first";
-        return Err(refusal(reason));
+        return Err(BenchError::because(
+            "--publish: the tree has uncommitted changes, and a figure belongs to a commit; \
+             commit them first",
+        ));
     }
-    let text = fs::read_to_string(top_of_tree().join(FILE))?;
-    replaced(&text, "").map(drop)
+    Ok(())
 }
 
 /// Writes the table of a whole run.
 pub(crate) fn publish(rows: &[Row]) -> Result<(), BenchError> {
     let path = top_of_tree().join(FILE);
     let text = fs::read_to_string(&path)?;
-    let line = |program, arguments: &[&str]| {
-        Ok::<_, io::Error>(output(program, arguments)?.unwrap_or_default())
-    };
-    let commit = line("git", &["rev-parse", "--short=10", "HEAD"])?;
-    let date = line("date", &["--utc", "+%F"])?;
-    // All cores: this thread stays on one.
-    let (cores, kernel) = (line("nproc", &["--all"])?, line("uname", &["-r"])?);
-    let processors = fs::read_to_string("/proc/cpuinfo")?;
-    let model = processors
-        .lines()
-        .find(|line| line.starts_with("model name"));
-    let model = model.and_then(|line| line.split_once(": "));
+    let made = "echo \"commit \\`$(git rev-parse --short=10 HEAD)\\` on $(date --utc +%F), on \
+                $(nproc --all) cores ($(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)), \
+                Linux $(uname -r)\"";
+    let made = output("sh", &["-c", made])?.unwrap_or_default();
     let section = format!(
-        "\nMade by `just bench --publish` at commit `{commit}` on {date}, on {cores} cores ({}), \
-         Linux {kernel}. Each figure is the median of its rounds, with the smallest and the \
-         greatest; only ratios carry over to another machine.\n\n{}\n",
-        model.map_or("unknown", |(_, name)| name),
+        "\nMade by `just bench --publish` at {made}. Each figure is the median of its rounds, \
+         with the smallest and the greatest; only ratios carry over to another machine.\n\n{}\n",
         Table(rows),
     );
     Ok(fs::write(path, replaced(&text, &section)?)?)
@@ -117,15 +107,11 @@ pub(crate) fn publish(rows: &[Row]) -> Result<(), BenchError> {
 fn replaced(text: &str, section: &str) -> Result<String, BenchError> {
     let missing = || {
         let markers = format!("{} and {}", BEGIN.trim_end(), END.trim_end());
-        refusal(&format!("{FILE} lacks the lines {markers}, in this order"))
+        BenchError::because(format!("{FILE} lacks the lines {markers}, in this order"))
     };
     let (head, rest) = text.split_once(BEGIN).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
     Ok([head, BEGIN, section, END, tail].concat())
-}
-
-fn refusal(reason: &str) -> BenchError {
-    BenchError::because(format!("--publish: {reason}"))
 }
 
 #[cfg(test)]

@@ -14,20 +14,23 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::program::{EndsBy, Program, Signal, open_files, resident_kib};
+use agent::program::{EndsBy, Program, resident_kib};
 use agent::time::Stopwatch;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::BenchError;
-use crate::load::{CPU, Times};
-use crate::report::{Figure, Subject, us};
+use crate::load::CPU;
+use crate::report::{Figure, Subject, Version, us};
 use broker::Database;
+
+/// The command of a server, its address, and a path that it answers with 200 when it serves.
+pub(crate) type Start = (Command, SocketAddr, String);
 
 /// A server that listens. Dropped, it is killed.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    program: Program,
+    pub(crate) program: Program,
 }
 
 /// A server whose figures have a name.
@@ -39,6 +42,15 @@ pub(crate) struct Measured<'a> {
 }
 
 impl Measured<'_> {
+    /// A server of this tree, without a database.
+    pub(crate) fn present(name: &str, server: Server) -> Self {
+        Self {
+            subject: (name.to_owned(), Version::Present),
+            server,
+            database: None,
+        }
+    }
+
     /// What it has used until now, and its database.
     pub(crate) async fn usage(&self) -> Result<Vec<(Figure, f64)>, BenchError> {
         let mut usage = vec![(CPU, us(self.server.cpu()?))];
@@ -47,35 +59,20 @@ impl Measured<'_> {
         }
         Ok(usage)
     }
-
-    /// What it has used `since` for each of these logins.
-    pub(crate) async fn used_since(
-        &self,
-        since: Vec<(Figure, f64)>,
-        times: &Times,
-    ) -> Result<impl Iterator<Item = (Figure, f64)>, BenchError> {
-        let (now, logins) = (self.usage().await?, times.logins as f64);
-        let both = now.into_iter().zip(since);
-        Ok(both.map(move |((figure, now), (_, since))| (figure, (now - since) / logins)))
-    }
 }
 
 /// The time in which a server must answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Server {
-    /// Starts a server at `address`, and asks without a pause until it answers a GET of
-    /// `path` with 200: the time that this takes, which is returned, is a figure.
-    pub(crate) fn start(
-        mut command: Command,
-        address: SocketAddr,
-        path: &str,
-    ) -> Result<(Self, Duration), BenchError> {
-        let name = command.get_program().display().to_string();
+    /// Starts a server, and asks without a pause until it answers: the time that this takes,
+    /// which is returned, is a figure.
+    pub(crate) fn start(start: Start) -> Result<(Self, Duration), BenchError> {
+        let (mut command, address, path) = start;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let watch = Stopwatch::start();
         let mut program = Program::start(command, EndsBy::Kill)?;
-        while !answers(address, path) {
+        while !answers(address, &path) {
             if let Some(status) = program.status()? {
                 return Err(BenchError::because(format!(
                     "a server ended with {status} before it listened; if it is a broker, \
@@ -83,28 +80,11 @@ impl Server {
                 )));
             }
             if watch.elapsed() > PATIENCE {
-                let reason = format!("{name} never answered GET {path}");
+                let reason = format!("a server never answered GET {path}");
                 return Err(BenchError::because(reason));
             }
         }
         Ok((Self { address, program }, watch.elapsed()))
-    }
-
-    /// Writes a line to it.
-    pub(crate) fn order(&mut self, order: &str) -> io::Result<()> {
-        self.program.order(order)
-    }
-
-    /// The next line that it prints; empty if it has ended.
-    pub(crate) fn line(&mut self) -> String {
-        let line = self.program.output.line_within(PATIENCE);
-        line.unwrap_or_default()
-    }
-
-    /// Lets it end by itself.
-    pub(crate) fn stop(mut self) -> io::Result<()> {
-        self.program.signal(Signal::TERM)?;
-        self.program.ended_within(PATIENCE).map(drop)
     }
 
     /// The CPU time of all its threads.
@@ -115,11 +95,6 @@ impl Server {
     /// Its resident memory in megabytes.
     pub(crate) fn megabytes(&self) -> io::Result<f64> {
         Ok(resident_kib(self.program.id())? as f64 * 1024.0 / 1e6)
-    }
-
-    /// The number of its open files.
-    pub(crate) fn open_files(&self) -> io::Result<usize> {
-        open_files(self.program.id())
     }
 }
 

@@ -5,38 +5,35 @@ use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use serde::Deserialize;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::BenchError;
 use crate::cli::RunArgs;
-use crate::load::login::Login;
-use crate::report::{Subject, Version};
+use crate::report::Version;
 use crate::repository::build_broker_of;
 use crate::servers::broker::{BrokerConfig, Database, Store};
-use crate::servers::{Cores, Measured, Server, free_address, providers};
+use crate::servers::{Cores, Measured, Server, Start, free_address, providers};
 
 /// One run of the program.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    pub(crate) cores: Cores,
+    pub(crate) args: RunArgs,
     pub(crate) size: Size,
-    /// The only kind of login to measure, if one is named.
-    pub(crate) login: Option<Login>,
-    /// The only number of clients to measure with, if one is named.
-    pub(crate) clients: Option<usize>,
-    /// Whether PostgreSQL is measured, too.
-    pub(crate) with_postgres: bool,
+    pub(crate) cores: Cores,
     pub(crate) providers: SocketAddr,
     /// The folder of all files, which are removed at the end.
     pub(crate) folder: TempDir,
-    broker: PathBuf,
+    pub(crate) broker: PathBuf,
     /// An earlier broker.
     before: Option<PathBuf>,
 }
 
 /// The amounts of one run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Size {
     /// The rounds; in each, every server gets every load.
     pub(crate) rounds: usize,
@@ -56,44 +53,19 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Tries every measurement.
-    pub(crate) const QUICK: Self = Self {
-        rounds: 1,
-        logins: 64,
-        consumed: 640,
-        starts: 2,
-        sessions: 2_000,
-        hours: 24,
-        logins_an_hour: 16,
-        overload_seconds: 1,
-    };
-
-    /// A quarter of an hour.
-    pub(crate) const USUAL: Self = Self {
-        rounds: 5,
-        logins: 1_600,
-        consumed: 20_000,
-        starts: 20,
-        sessions: 100_000,
-        hours: 30 * 24,
-        logins_an_hour: 128,
-        overload_seconds: 4,
-    };
-
-    /// The published size of what grows.
-    pub(crate) const FULL: Self = Self {
-        sessions: 1_000_000,
-        logins_an_hour: 1_000,
-        ..Self::USUAL
-    };
+    /// The size `quick`, `usual` (20 minutes) or `full`.
+    pub(crate) fn named(name: &str) -> Self {
+        const VALID: &str = "the committed file has all sizes";
+        let mut sizes: Value = serde_json::from_str(include_str!("sizes.json")).expect(VALID);
+        serde_json::from_value(sizes[name].take()).expect(VALID)
+    }
 }
 
 impl Setup {
     /// Finds the programs, builds the earlier broker, keeps this thread on the load's core,
     /// and starts the providers there.
-    pub(crate) async fn new(args: &RunArgs, size: Size) -> Result<Self, BenchError> {
-        let (beside, named) = (sibling("broker")?, args.broker.clone());
-        let broker = named.unwrap_or(beside);
+    pub(crate) async fn new(args: RunArgs) -> Result<Self, BenchError> {
+        let broker = args.broker.clone().map_or_else(|| sibling("broker"), Ok)?;
         check_exists(&broker)?;
         let cores = Cores::available()?;
         let before = args.against.as_deref().map(build_broker_of).transpose()?;
@@ -101,22 +73,14 @@ impl Setup {
         // Thousands of users arrive at once in an overload.
         rlimit::increase_nofile_limit(u64::MAX)?;
         Ok(Self {
+            size: args.size(),
+            args,
             cores,
-            size,
-            login: args.login,
-            clients: args.clients.map(usize::from),
-            with_postgres: !args.no_postgres,
             providers: providers::start().await?,
             folder: tempfile::Builder::new().prefix("bench-").tempdir()?,
             broker,
             before,
         })
-    }
-
-    /// Writes what is measured now to standard error.
-    #[expect(clippy::unused_self, reason = "a run has one progress")]
-    pub(crate) fn announce(&self, what: &str) {
-        let _ = writeln!(std::io::stderr(), "bench: {what}");
     }
 
     /// The brokers that are compared, the earlier one first.
@@ -133,49 +97,48 @@ impl Setup {
 
     /// Starts the broker of this tree on the server's core.
     pub(crate) fn start_broker(&self, config: &BrokerConfig) -> Result<Server, BenchError> {
-        self.start(config.command(&self.broker), config.address, "/livez")
+        Ok(self.start(config.start(&self.broker))?.0)
     }
 
     /// Starts a broker that is compared.
     pub(crate) fn start_measured<'a>(
         &self,
-        subject: Subject,
-        program: &Path,
+        name: &str,
+        (version, program): (Version, &Path),
         store: &Store,
         database: Option<&'a Database>,
     ) -> Result<Measured<'a>, BenchError> {
-        let config = self.configure(store)?;
+        let start = self.configure(store)?.start(program);
         Ok(Measured {
-            server: self.start(config.command(program), config.address, "/livez")?,
-            subject,
+            server: self.start(start)?.0,
+            subject: (name.to_owned(), version),
             database,
         })
     }
 
-    /// Starts `floor-hops`.
-    pub(crate) fn start_floor(&self) -> Result<Measured<'static>, BenchError> {
+    /// `floor-hops`.
+    pub(crate) fn floor(&self) -> Result<Start, BenchError> {
         let address = free_address()?;
         let mut command = itself()?;
-        command.args(["floor-hops", &address.port().to_string()]);
+        command.args(["floor", &address.port().to_string()]);
         command.arg(self.providers.to_string());
-        Ok(Measured {
-            subject: Subject::new(FLOOR, Version::Present),
-            server: self.start(command, address, "/v1/profile")?,
-            database: None,
-        })
+        Ok((command, address, "/v1/profile".to_owned()))
     }
 
-    /// Starts a server on the server's core.
-    pub(crate) fn start(
-        &self,
-        command: Command,
-        address: SocketAddr,
-        path: &str,
-    ) -> Result<Server, BenchError> {
-        let start = || Server::start(command, address, path);
-        let (server, _) = self.cores.start_on(self.cores.server, start)??;
-        Ok(server)
+    pub(crate) fn start_floor(&self) -> Result<Measured<'static>, BenchError> {
+        Ok(Measured::present(FLOOR, self.start(self.floor()?)?.0))
     }
+
+    /// Starts a server on the server's core, which takes that long.
+    pub(crate) fn start(&self, start: Start) -> Result<(Server, Duration), BenchError> {
+        let cores = self.cores;
+        cores.start_on(cores.server, || Server::start(start))?
+    }
+}
+
+/// Writes what is measured now to standard error.
+pub(crate) fn announce(what: &str) {
+    let _ = writeln!(std::io::stderr(), "bench: {what}");
 }
 
 /// The name of `floor-hops` in a table.

@@ -66,7 +66,7 @@ fn error(command: Command) -> String {
 
 #[test]
 fn the_table_has_a_row_for_each_load_and_store() {
-    insta::assert_snapshot!(rows("--no-postgres --clients 64 logins memory"));
+    insta::assert_snapshot!(rows("--no-postgres logins memory"));
 }
 
 #[test]
@@ -81,21 +81,43 @@ fn what_a_login_uses_of_postgresql_is_measured_near_and_far() {
 }
 
 #[test]
-fn a_failed_login_stops_it_with_the_name_of_the_request() {
+fn a_server_that_fails_stops_it_with_a_sentence() {
     let other_secret = "A".repeat(43);
-    let broker = BrokerProgram::after(&format!(
+    let misconfigured = format!(
         "sed -i 's/client_secret_sha256 = .*/client_secret_sha256 = \"{other_secret}\"/' \"$3\""
-    ));
-    let error = error(broker.measured("memory"));
-    let expected = "bench: POST /v1/login/session was answered 401";
-    assert!(error.starts_with(expected), "{error}");
+    );
+    for (lines, part) in [
+        (
+            &*misconfigured,
+            "bench: POST /v1/login/session was answered 401",
+        ),
+        ("exit 3", "ended with exit status: 3 before it listened"),
+    ] {
+        let error = error(BrokerProgram::after(lines).measured("memory"));
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]
-fn a_broker_that_ends_at_its_start_is_an_error_and_no_hang() {
-    let broker = BrokerProgram::after("exit 3");
-    let error = error(broker.measured("memory"));
-    assert!(error.contains("ended with exit status: 3"), "{error}");
+fn a_peer_that_cannot_be_started_is_skipped_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let installed = folder.path().join("node_modules/oidc-provider");
+    fs::create_dir_all(&installed).unwrap();
+    fs::write(installed.join("package.json"), r#"{ "version": "9.0.0" }"#).unwrap();
+    let broker = BrokerProgram::after("");
+    let mut command = broker.measured("peers");
+    command.arg("--peers").arg(folder.path());
+    command.env("PATH", "/nowhere");
+    let output = output(command);
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    for line in [
+        "| broker, SQLite file | ",
+        "| emulate, GitHub | | | | | | skipped: it is not installed; `just bench peers` does that |",
+        "| oidc-provider | | | | | | skipped: there is no `node` on the PATH",
+        "| Keycloak, hydra and Zitadel | | | | | | skipped: ",
+    ] {
+        assert!(output.stdout.contains(line), "{line}: {}", output.stdout);
+    }
 }
 
 /// In `tests/command_line/`, one file a case.

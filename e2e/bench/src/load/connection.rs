@@ -3,32 +3,31 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use agent::http::Response;
 use agent::time::Stopwatch;
 use http_body_util::{BodyExt as _, Full};
+use hyper::Request;
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{HOST, HeaderMap, HeaderName, RETRY_AFTER};
-use hyper::{Request, StatusCode};
+use hyper::header::{HOST, RETRY_AFTER};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
+use url::Url;
 
 use crate::BenchError;
 
 /// An open connection.
 pub(crate) struct Connection {
-    host: String,
+    /// The address of the server.
+    pub(crate) url: Url,
     sender: SendRequest<Full<Bytes>>,
     /// From each request to the end of its answer.
     pub(crate) times: Vec<Duration>,
 }
 
 /// A complete answer.
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
+pub(crate) type Answer = Response<String>;
 
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, BenchError> {
@@ -37,7 +36,7 @@ impl Connection {
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         Ok(Self {
-            host: address.to_string(),
+            url: Url::parse(&format!("http://{address}"))?,
             sender,
             times: Vec::new(),
         })
@@ -55,52 +54,38 @@ impl Connection {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<Answer, BenchError> {
+        let url = self.url.join(path)?;
         let mut head = Request::builder().method(method).uri(path);
-        head = head.header(HOST, &self.host);
+        head = head.header(HOST, self.url.authority());
         for (name, value) in headers {
             head = head.header(*name, *value);
         }
-        let sent = head.body(Full::from(body));
-        let sent = sent.map_err(|error| BenchError::because(error.to_string()))?;
+        let sent = head.body(Full::from(body))?;
         let watch = Stopwatch::start();
         let (head, body) = self.sender.send_request(sent).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         self.times.push(watch.elapsed());
         Ok(Answer {
-            status: head.status,
+            url,
+            status: head.status.as_u16(),
             headers: head.headers,
-            body,
+            body: String::from_utf8_lossy(&body).into_owned(),
         })
     }
 }
 
-impl Answer {
-    /// The same, if it has this status; else the error that it is as the answer to `request`.
-    pub(super) fn expect(self, status: u16, request: &'static str) -> Result<Self, BenchError> {
-        match self.status == status {
-            true => Ok(self),
-            false => Err(self.unexpected(request)),
-        }
+/// Fails unless an answer is as expected; `request` is what it answers, without secrets.
+pub(crate) fn expect(is_so: bool, answer: &Answer, request: &str) -> Result<(), BenchError> {
+    let what = || format!("{request} was answered {} {}", answer.status, answer.body);
+    match answer.headers.contains_key(RETRY_AFTER) {
+        _ if is_so => Ok(()),
+        true => Err(BenchError::Refused(what())),
+        false => Err(BenchError::Failed(what())),
     }
+}
 
-    /// A header as text; empty if it is absent.
-    pub(crate) fn header(&self, name: HeaderName) -> &str {
-        let value = self.headers.get(name).and_then(|it| it.to_str().ok());
-        value.unwrap_or_default()
-    }
-
-    /// A member of its JSON; empty if it has none.
-    pub(crate) fn member(&self, name: &str) -> String {
-        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        body[name].as_str().unwrap_or_default().to_owned()
-    }
-
-    /// The error that it is as the answer to `request`.
-    pub(crate) fn unexpected(&self, request: &'static str) -> BenchError {
-        BenchError::Unexpected {
-            request,
-            answer: format!("{} {}", self.status, String::from_utf8_lossy(&self.body)),
-            is_refused: self.headers.contains_key(RETRY_AFTER),
-        }
-    }
+/// A member of an answer's JSON; empty if it has none.
+pub(crate) fn member(answer: &Answer, name: &str) -> String {
+    let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    body[name].as_str().unwrap_or_default().to_owned()
 }

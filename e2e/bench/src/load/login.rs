@@ -7,17 +7,16 @@ use std::fmt;
 use agent::random::{digest, secret};
 use agent::url::encode;
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use hyper::header::{LOCATION, SET_COOKIE};
 use serde_json::{Value, json};
 
-use super::connection::{Answer, Connection};
+use super::connection::{Answer, Connection, expect, member};
 use crate::BenchError;
 
-const CLIENT_ID: &str = "bench";
+pub(crate) const CLIENT_ID: &str = "bench";
 pub(crate) const CLIENT_SECRET: &str = "the secret of the bench";
 /// The consumer's callback; nothing listens there.
-const CALLBACK: &str = "http://127.0.0.1:9/home";
+pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
 
 /// A browser that follows a link on a page of the consumer.
 const BROWSER: [(&str, &str); 5] = [
@@ -46,16 +45,9 @@ pub(crate) enum Login {
 impl fmt::Display for Login {
     /// Its name on the command line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value();
-        f.write_str(value.as_ref().map_or("", PossibleValue::get_name))
+        let value = self.to_possible_value().expect("none is hidden");
+        f.write_str(value.get_name())
     }
-}
-
-/// A clean login that was opened.
-pub(super) struct Opened {
-    session_key: String,
-    /// The path of its authorization URL.
-    path: String,
 }
 
 impl Login {
@@ -68,38 +60,36 @@ impl Login {
     }
 
     /// The id of its provider in requests and paths.
-    fn provider(self) -> &'static str {
+    pub(crate) fn provider(self) -> &'static str {
         match self {
             Self::CleanGitHub | Self::LegacyGitHub => "github",
             Self::CleanGoogle | Self::LegacyGoogle => "google",
         }
     }
 
-    /// Opens a login that no browser continues yet.
-    pub(super) async fn start(self, client: &mut Connection) -> Result<Opened, BenchError> {
+    /// Opens a login that no browser continues yet: its session key, and the path of its
+    /// authorization URL.
+    pub(crate) async fn start(
+        self,
+        client: &mut Connection,
+    ) -> Result<(String, String), BenchError> {
         let session_key = secret();
         let body = credentials(json!({
             "session_key": session_key, "provider": self.provider(),
             "redirect_uri": CALLBACK,
         }));
         let started = post("POST /v1/login/session", body, client).await?;
-        let url = started.member("authorization_url");
+        let url = member(&started, "authorization_url");
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
-        Ok(Opened {
-            session_key,
-            path: format!("/{path}"),
-        })
+        Ok((session_key, format!("/{path}")))
     }
 
     async fn clean(self, client: &mut Connection) -> Result<(), BenchError> {
-        let Opened { session_key, path } = self.start(client).await?;
+        let (session_key, path) = self.start(client).await?;
         self.visit("the authorization URL", &path, client).await?;
         let body = credentials(json!({ "session_key": session_key, "redirect_uri": CALLBACK }));
         let result = post(RESULT, body, client).await?;
-        match result.member("status").as_str() {
-            "succeeded" => Ok(()),
-            _ => Err(result.unexpected(RESULT)),
-        }
+        expect(member(&result, "status") == "succeeded", &result, RESULT)
     }
 
     async fn legacy(self, client: &mut Connection) -> Result<(), BenchError> {
@@ -119,22 +109,24 @@ impl Login {
             "code_verifier": verifier, "redirect_uri": CALLBACK,
         }));
         let token = post("POST /v1/token", body, client).await?;
-        let bearer = format!("Bearer {}", token.member("access_token"));
+        let bearer = format!("Bearer {}", member(&token, "access_token"));
         let bearer = [("Authorization", bearer.as_str())];
-        let profile = client.send(("GET", "/v1/profile"), &bearer, String::new());
-        profile.await?.expect(200, "GET /v1/profile").map(drop)
+        let profile = client
+            .send(("GET", "/v1/profile"), &bearer, String::new())
+            .await?;
+        expect(profile.status == 200, &profile, "GET /v1/profile")
     }
 
     /// The browser's part: opens `path`, which `request` names, and comes straight back
     /// from the provider. Returns the answer that redirects it to the consumer.
     async fn visit(
         self,
-        request: &'static str,
+        request: &str,
         path: &str,
         client: &mut Connection,
     ) -> Result<Answer, BenchError> {
         let visited = client.send(("GET", path), &BROWSER, String::new()).await?;
-        let visited = visited.expect(303, request)?;
+        expect(visited.status == 303, &visited, request)?;
         // The code is the nonce: the provider puts it into the ID token.
         let code = match parameter(&visited, "nonce") {
             nonce if nonce.is_empty() => secret(),
@@ -142,11 +134,13 @@ impl Login {
         };
         let (provider, state) = (self.provider(), parameter(&visited, "state"));
         let path = format!("/callback/{provider}?code={code}&state={state}");
-        let cookie = visited.header(SET_COOKIE).split(';').next();
+        let cookies = visited.header(SET_COOKIE.as_str());
+        let cookie = cookies.split(';').next();
         let cookie = cookie.filter(|it| !it.is_empty()).map(|it| ("Cookie", it));
         let headers: Vec<_> = BROWSER.into_iter().chain(cookie).collect();
         let back = client.send(("GET", &path), &headers, String::new()).await?;
-        back.expect(303, "the provider's callback")
+        expect(back.status == 303, &back, "the provider's callback")?;
+        Ok(back)
     }
 }
 
@@ -159,18 +153,15 @@ fn credentials(mut members: Value) -> String {
 
 /// Sends `body`, which is JSON, with a request such as `POST /v1/token`; its answer must
 /// be 200.
-async fn post(
-    request: &'static str,
-    body: String,
-    client: &mut Connection,
-) -> Result<Answer, BenchError> {
+async fn post(request: &str, body: String, client: &mut Connection) -> Result<Answer, BenchError> {
     let request_line = request.split_once(' ').unwrap_or_default();
     let json = [("Content-Type", "application/json")];
     let answer = client.send(request_line, &json, body).await?;
-    answer.expect(200, request)
+    expect(answer.status == 200, &answer, request)?;
+    Ok(answer)
 }
 
 /// A parameter of the address that `answer` redirects to; empty if it has none.
 fn parameter(answer: &Answer, name: &str) -> String {
-    agent::url::parameter(answer.header(LOCATION), name).unwrap_or_default()
+    agent::url::parameter(&answer.header(LOCATION.as_str()), name).unwrap_or_default()
 }

@@ -7,9 +7,9 @@ use super::measure_rounds;
 use crate::BenchError;
 use crate::load::WHOLE;
 use crate::load::login::Login;
-use crate::report::{Figure, Goal, NUMBER, Row, Subject};
+use crate::report::{Figure, Goal, NUMBER, Row, Version};
 use crate::servers::broker::{DATABASE_CPU, Database, STATEMENTS};
-use crate::setup::Setup;
+use crate::setup::{Setup, announce};
 
 const DELAYS_MS: [u32; 5] = [0, 1, 5, 10, 20];
 
@@ -22,42 +22,35 @@ const DELAYS: Figure = Figure("delays in a login", NUMBER);
 
 /// Measures with each number of clients and each delay.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    if !setup.with_postgres {
+    if setup.args.no_postgres {
         return Ok(Vec::new());
     }
     let database = Database::start(setup).await?;
     let mut servers = Vec::new();
     for ms in DELAYS_MS {
         let store = database.store_at(Duration::from_millis(ms.into()) / 2)?;
-        for (version, program) in setup.versions() {
-            let subject = Subject::new(name(ms), version);
-            let database = Some(&database);
-            servers.push(setup.start_measured(subject, program, &store, database)?);
+        for version in setup.versions() {
+            servers.push(setup.start_measured(&name(ms), version, &store, Some(&database))?);
         }
     }
     let near = name(0);
     let mut rows = Vec::new();
     for (clients, share) in CLIENTS {
         let load = format!("{}, {clients} at once, ", Login::CleanGitHub);
-        setup.announce(&format!("{load}PostgreSQL at a distance"));
+        announce(&format!("{load}PostgreSQL at a distance"));
         let logins = setup.size.logins / share;
         let login = (Login::CleanGitHub, clients);
         let mut results = measure_rounds(setup, &servers, login, logins).await?;
         for (figure, most) in [(STATEMENTS, 6.0), (DATABASE_CPU, 500.0)] {
             rows.push(results.row(&load, &near, figure, "").goal(Goal::Most(most)));
         }
-        for ms in DELAYS_MS {
-            let far = name(ms);
-            rows.push(results.row(&load, &far, WHOLE, &near));
-            if ms == 0 {
-                continue;
-            }
-            for (version, _) in setup.versions() {
-                let took = |name| results.median(name, version, WHOLE);
-                let delays = (took(&far) - took(&near)) / f64::from(ms);
-                results.push(&Subject::new(&far, version), DELAYS, delays);
-            }
-            rows.push(results.row(&load, &far, DELAYS, "").goal(Goal::Most(6.0)));
+        for ms in &DELAYS_MS[1..] {
+            let far = name(*ms);
+            let took = |name| results.median(name, Version::Present, WHOLE);
+            let (slow, quick) = (took(&far), took(&near));
+            results.add(&far, DELAYS, (slow - quick) / f64::from(*ms));
+            let row = results.row(&load, &far, DELAYS, "").goal(Goal::Most(6.0));
+            rows.push(row.remark(format!("a login: {slow:.1} ms, at 0 ms {quick:.1} ms")));
         }
     }
     Ok(rows)

@@ -6,16 +6,18 @@
 use std::path::Path;
 use std::time::Duration;
 
+use agent::program::open_files;
 use agent::time::Stopwatch;
 
 use super::measure_rounds;
 use crate::BenchError;
+use crate::load::connection::Connection;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50};
-use crate::report::{BYTES, Figure, Goal, MEGABYTES, NUMBER, Results, Row, Subject, Version};
+use crate::report::{BYTES, Figure, Goal, MEGABYTES, NUMBER, Results, Row};
 use crate::servers::broker::{BrokerConfig, Store};
-use crate::servers::{Measured, Server};
-use crate::setup::{Setup, Size, itself};
+use crate::servers::{Measured, PATIENCE, Server};
+use crate::setup::{Setup, announce, itself};
 
 /// The live sessions of the broker that is compared.
 const FEW: usize = 1_000;
@@ -25,35 +27,34 @@ const CLIENTS: usize = 16;
 /// A session lives for ten minutes; the last measurement must be over by then.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-const HOUR_MS: usize = 3_600_000;
-
 /// What each session takes.
 const MEMORY: Figure = Figure("memory of each", BYTES);
 const FILE: Figure = Figure("SQLite file and its log of each", BYTES);
 
 /// What the broker uses at most. SQLite starts its log anew when it has a thousand pages,
 /// unless a batch is under way.
-const MOST: [Figure; 4] = [
-    Figure("memory, at most", MEGABYTES),
-    Figure("SQLite file, at most", MEGABYTES),
-    Figure("its write-ahead log, at most", MEGABYTES),
-    Figure("open files, at most", NUMBER),
+const MOST: [(Figure, Option<Goal>); 4] = [
+    (Figure("memory, at most", MEGABYTES), FLAT),
+    (Figure("SQLite file, at most", MEGABYTES), FLAT),
+    (Figure("its write-ahead log, at most", MEGABYTES), None),
+    (Figure("open files, at most", NUMBER), FLAT),
 ];
-const IS_FLAT: [bool; 4] = [true, true, false, true];
+const FLAT: Option<Goal> = Some(Goal::Ratio(1.1));
 
 /// Measures logins beside live sessions, and then the month.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    setup.announce("live sessions");
-    let mut rows = measure_sessions(setup).await?;
-    setup.announce("a simulated month");
-    rows.extend(measure_month(setup).await?);
-    Ok(rows)
+    let sessions = measure_sessions(setup).await?;
+    Ok([sessions, measure_month(setup).await?]
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Measures two brokers on a file in turn, one with a few live sessions.
 async fn measure_sessions(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let sessions = setup.size.sessions;
     let names = [FEW, sessions].map(|sessions| format!("{sessions} live sessions"));
+    announce(&names[1]);
     let watch = Stopwatch::start();
     let mut servers = Vec::new();
     let mut each = [0.0; 2];
@@ -61,18 +62,15 @@ async fn measure_sessions(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let config = setup.configure(&Store::File)?;
         let server = setup.start_broker(&config)?;
         let mut load = Load::at(server.address, CLIENTS).await?;
-        load.open(FEW).await?;
+        let open = async |client: &mut Connection| Login::CleanGitHub.start(client).await.map(drop);
+        load.run_each(FEW, open).await?;
         // The broker's connections and caches belong to no session.
         let before = used(&server, &config)?;
-        load.open(sessions - FEW).await?;
+        load.run_each(sessions - FEW, open).await?;
         let after = used(&server, &config)?;
         let bytes = |of: usize| (after[of] - before[of]) * 1e6 / (sessions - FEW) as f64;
         each = [bytes(0), bytes(1) + bytes(2)];
-        servers.push(Measured {
-            subject: Subject::new(name, Version::Present),
-            server,
-            database: None,
-        });
+        servers.push(Measured::present(name, server));
     }
     let load = (Login::CleanGitHub, CLIENTS);
     let mut results = measure_rounds(setup, &servers, load, setup.size.logins).await?;
@@ -84,7 +82,7 @@ async fn measure_sessions(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     }
     let [few, many] = names;
     for (figure, bytes) in [MEMORY, FILE].into_iter().zip(each) {
-        results.push(&servers[1].subject, figure, bytes);
+        results.add(&many, figure, bytes);
     }
     let row = |figure| results.row("", &many, figure, &few);
     let logins = row(P50).goal(Goal::Ratio(1.2));
@@ -94,18 +92,15 @@ async fn measure_sessions(setup: &Setup) -> Result<Vec<Row>, BenchError> {
 /// Compares the last quarter of the month with its second: in the first, the broker fills
 /// its pools, and rows wait for their first sweep.
 async fn measure_month(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let Size {
-        hours,
-        logins_an_hour,
-        ..
-    } = setup.size;
+    let (hours, logins_an_hour) = (setup.size.hours, setup.size.logins_an_hour);
+    announce("a simulated month");
     let config = setup.configure(&Store::File)?;
     let mut broker = start_with_clock(setup, &config)?;
     let mut load = Load::at(broker.address, CLIENTS).await?;
     let mut quarters = [[0.0_f64; 4]; 4];
     for hour in 0..hours {
-        broker.order(&format!("advance {HOUR_MS}"))?;
-        if broker.line() != "done" {
+        broker.program.order("advance 3600000")?;
+        if broker.program.output.line_within(PATIENCE).as_deref() != Some("done") {
             return Err(BenchError::because("a broker did not move its clock"));
         }
         load.run(Login::CleanGitHub, logins_an_hour).await?;
@@ -119,15 +114,12 @@ async fn measure_month(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let [second, last] = ["the second quarter", "the last quarter"];
     let mut results = Results::default();
     for (name, used) in [(second, quarters[1]), (last, quarters[3])] {
-        for (figure, most) in MOST.into_iter().zip(used) {
-            results.push(&Subject::new(name, Version::Present), figure, most);
+        for ((figure, _), most) in MOST.into_iter().zip(used) {
+            results.add(name, figure, most);
         }
     }
-    let rows = MOST.into_iter().zip(IS_FLAT).map(|(figure, is_flat)| {
-        let flat = is_flat.then_some(Goal::Ratio(1.1));
-        results.row(&load, last, figure, second).goal(flat)
-    });
-    Ok(rows.collect())
+    let row = |(figure, goal)| results.row(&load, last, figure, second).goal(goal);
+    Ok(MOST.map(row).into())
 }
 
 /// Starts a broker whose clock is moved by orders.
@@ -136,8 +128,9 @@ fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<Server, Benc
     command.arg("replica").arg("--config").arg(config.path());
     // Each hour's logins arrive at once.
     command.env("BROKER_LIMITS__OVERLOAD_DELAY_MS", "60000");
-    let mut broker = setup.start(command, config.address, "/livez")?;
-    let _address = broker.line();
+    let start = (command, config.address, "/livez".to_owned());
+    let (mut broker, _) = setup.start(start)?;
+    let _address = broker.program.output.line_within(PATIENCE);
     Ok(broker)
 }
 
@@ -146,7 +139,7 @@ fn start_with_clock(setup: &Setup, config: &BrokerConfig) -> Result<Server, Benc
 fn used(broker: &Server, config: &BrokerConfig) -> Result<[f64; 4], BenchError> {
     let megabytes = |path: &Path| std::fs::metadata(path).map_or(0.0, |it| it.len() as f64 / 1e6);
     let (file, log) = (config.file(), config.file().with_extension("db-wal"));
-    let files = broker.open_files()? as f64;
+    let files = open_files(broker.program.id())? as f64;
     Ok([
         broker.megabytes()?,
         megabytes(&file),

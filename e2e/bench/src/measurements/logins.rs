@@ -4,14 +4,14 @@
 
 use clap::ValueEnum as _;
 
-use super::measure_rounds;
+use super::{commits, measure_rounds, tail};
 use crate::BenchError;
 use crate::load::login::Login;
 use crate::load::{CPU, Load, P50, P99};
-use crate::report::{Figure, Goal, MEGABYTES, Results, Row, Subject, Version};
+use crate::report::{Figure, Goal, MEGABYTES, Results, Row, Version};
 use crate::servers::Measured;
 use crate::servers::broker::{DATABASE_CPU, Database, FILE, LOG, POSTGRES, STATEMENTS, Store};
-use crate::setup::{FLOOR, Setup};
+use crate::setup::{FLOOR, Setup, announce};
 
 /// The numbers of clients at once.
 const CLIENTS: [usize; 3] = [1, 16, 64];
@@ -23,22 +23,29 @@ const IDLE: Figure = Figure("memory, idle", MEGABYTES);
 
 /// Measures each kind of login with each number of clients.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let database = match setup.with_postgres {
-        true => Some(Database::start(setup).await?),
-        false => None,
+    let database = match setup.args.no_postgres {
+        false => Some(Database::start(setup).await?),
+        true => None,
     };
     let servers = start(setup, database.as_ref())?;
     let mut rows = Vec::new();
     for (login, clients) in loads(setup) {
-        setup.announce(&format!("{login}, {clients} at once"));
+        announce(&format!("{login}, {clients} at once"));
         // One client takes longer for the same number.
         let logins = match clients {
             1 => setup.size.logins / 4,
             _ => setup.size.logins,
         };
-        let results = measure_rounds(setup, &servers, (login, clients), logins).await?;
+        let mut results = measure_rounds(setup, &servers, (login, clients), logins).await?;
         for store in stores(&servers) {
             rows.extend(rows_of(&results, login, clients, store));
+        }
+        match clients {
+            1 => rows.extend(commits::measure(setup, logins, &mut results)?),
+            64 if login == setup.args.login.unwrap_or(Login::CleanGitHub) => {
+                rows.extend(tail::measure(setup, (login, clients)).await?);
+            }
+            _ => {}
         }
     }
     Ok(rows)
@@ -47,10 +54,10 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
 /// Each kind of login with each number of clients: one at once only for the first kind.
 fn loads(setup: &Setup) -> impl Iterator<Item = (Login, usize)> {
     let logins = Login::value_variants().iter();
-    let logins = logins.filter(|it| setup.login.is_none_or(|only| only == **it));
+    let logins = logins.filter(|it| setup.args.login.is_none_or(|only| only == **it));
     logins.flat_map(|&login| {
-        let clients = match setup.clients {
-            Some(clients) => vec![clients],
+        let clients = match setup.args.clients {
+            Some(clients) => vec![clients.into()],
             None if login == Login::CleanGitHub => CLIENTS.to_vec(),
             None => CLIENTS[1..].to_vec(),
         };
@@ -65,9 +72,11 @@ fn rows_of(results: &Results, login: Login, clients: usize, store: &str) -> Vec<
     let median = |figure| results.median(store, Version::Present, figure);
     let (p50, p99) = (median(P50), median(P99));
     let cpu = row(CPU).remark(format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms"));
+    let is_google = login.provider() == "google";
+    let most = if is_google { 1.2 } else { 1.5 };
     match (clients, store) {
         (1, FILE) => vec![cpu.goal(Goal::Ratio(3.0))],
-        (64, FILE) => vec![cpu, row(P99).goal(Goal::Ratio(most_p99(login)))],
+        (64, FILE) => vec![cpu, row(P99).goal(Goal::Ratio(most))],
         (64, POSTGRES) => vec![
             cpu,
             row(STATEMENTS).goal(Goal::Most(6.0)),
@@ -75,14 +84,6 @@ fn rows_of(results: &Results, login: Login, clients: usize, store: &str) -> Vec<
             row(DATABASE_CPU).goal(Goal::Most(500.0)),
         ],
         _ => vec![cpu],
-    }
-}
-
-/// The most that the slowest request in a hundred may take, as a multiple of the floor.
-fn most_p99(login: Login) -> f64 {
-    match login {
-        Login::CleanGitHub | Login::LegacyGitHub => 1.5,
-        Login::CleanGoogle | Login::LegacyGoogle => 1.2,
     }
 }
 
@@ -95,11 +96,9 @@ pub(super) async fn measure_memory(setup: &Setup) -> Result<Vec<Row>, BenchError
     let growth = Figure("growth of the memory", MEGABYTES);
     let servers = start(setup, None)?;
     let mut results = Results::default();
-    for Measured {
-        subject, server, ..
-    } in &servers
-    {
-        setup.announce(&format!("memory, {}", subject.name));
+    for it in &servers {
+        let (subject, server) = (&it.subject, &it.server);
+        announce(&format!("memory, {}", subject.0));
         let idle = server.megabytes()?;
         let mut load = Load::at(server.address, MEMORY_CLIENTS).await?;
         load.run(Login::CleanGitHub, setup.size.consumed).await?;
@@ -122,16 +121,12 @@ fn start<'a>(
     database: Option<&'a Database>,
 ) -> Result<Vec<Measured<'a>>, BenchError> {
     let mut servers = vec![setup.start_floor()?];
-    for (version, program) in setup.versions() {
+    for version in setup.versions() {
         let postgres = database.map(|it| (it.store(), Some(it)));
         let stores = [(Store::Memory, None), (Store::File, None)].into_iter();
         for (store, database) in stores.chain(postgres) {
-            servers.push(setup.start_measured(
-                Subject::new(store.name(), version),
-                program,
-                &store,
-                database,
-            )?);
+            let name = store.name();
+            servers.push(setup.start_measured(name, version, &store, database)?);
         }
     }
     Ok(servers)
@@ -140,6 +135,6 @@ fn start<'a>(
 /// The names of the stores.
 fn stores<'a>(servers: &'a [Measured<'_>]) -> impl Iterator<Item = &'a str> {
     let subjects = servers.iter().map(|it| &it.subject);
-    let present = subjects.filter(|it| it.version == Version::Present && it.name != FLOOR);
-    present.map(|it| it.name.as_str())
+    let present = subjects.filter(|it| it.1 == Version::Present && it.0 != FLOOR);
+    present.map(|it| it.0.as_str())
 }

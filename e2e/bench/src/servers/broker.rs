@@ -12,7 +12,7 @@ use agent::random::digest;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::{Client, NoTls};
 
-use super::{cpu_of, free_address, relay};
+use super::{Start, cpu_of, free_address, relay};
 use crate::BenchError;
 use crate::load::login::CLIENT_SECRET;
 use crate::report::{BYTES, Figure, MICROSECONDS, NUMBER, us};
@@ -77,15 +77,14 @@ impl BrokerConfig {
         self.folder.join("broker.db")
     }
 
-    /// The command that serves this configuration. Its log is formatted, written, and
-    /// lost.
-    pub(crate) fn command(&self, program: &Path) -> Command {
+    /// Serves this configuration. The log is formatted, written, and lost.
+    pub(crate) fn start(&self, program: &Path) -> Start {
         let mut command = Command::new(program);
         command.arg("serve").arg("--config").arg(self.path());
         // Its configuration is the file.
         command.env_clear().env("PATH", "/usr/bin:/bin");
         command.stderr(Stdio::null());
-        command
+        (command, self.address, "/livez".to_owned())
     }
 
     fn text(&self, store: &Store, providers: SocketAddr) -> String {
@@ -94,18 +93,12 @@ impl BrokerConfig {
             Store::File => format!("sqlite:{}", self.file().display()),
             Store::Postgres(url) => url.clone(),
         };
-        let text = include_str!("broker.toml");
-        [
-            ("ADDRESS", self.address.to_string()),
-            ("COOKIE_KEY", digest("the cookie key")),
-            ("STORE", store),
-            ("PROVIDERS", format!("http://{providers}")),
-            ("SECRET", digest(CLIENT_SECRET)),
-        ]
-        .into_iter()
-        .fold(text.to_owned(), |text, (name, value)| {
-            text.replace(&format!("<{name}>"), &value)
-        })
+        include_str!("broker.toml")
+            .replace("<ADDRESS>", &self.address.to_string())
+            .replace("<COOKIE_KEY>", &digest("the cookie key"))
+            .replace("<STORE>", &store)
+            .replace("<PROVIDERS>", &format!("http://{providers}"))
+            .replace("<SECRET>", &digest(CLIENT_SECRET))
     }
 }
 

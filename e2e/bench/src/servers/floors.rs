@@ -13,48 +13,36 @@ use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use rocket::config::LogLevel;
 use rocket::http::Header;
+use rocket::response::content::RawJson;
 use rocket::serde::json::Json;
-use rocket::{Build, Config, Responder, Rocket, State, get, post, routes};
-use serde::{Deserialize, Serialize};
+use rocket::{Config, Responder, State, get, post, routes};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::BenchError;
 
-/// Serves one page until it is killed.
-pub(crate) async fn serve_page(port: u16) -> Result<(), BenchError> {
+/// Serves `floor-hops` until it is killed, whose providers listen there; or one page, if there
+/// are none.
+pub(crate) async fn serve(port: u16, providers: Option<String>) -> Result<(), BenchError> {
     #[get("/")]
     fn index() -> &'static str {
         "ok"
     }
-    launch(rocket::custom(config(port)).mount("/", routes![index])).await
-}
-
-/// Serves `floor-hops` until it is killed. The providers listen at `providers`.
-pub(crate) async fn serve_hops(port: u16, providers: String) -> Result<(), BenchError> {
-    let routes = routes![start, visit, authorize, callback, result, token, profile];
-    let floor = FloorHops::new(format!("http://{providers}"))?;
-    launch(
-        rocket::custom(config(port))
-            .manage(floor)
-            .mount("/", routes),
-    )
-    .await
-}
-
-fn config(port: u16) -> Config {
-    Config {
+    let rocket = rocket::custom(Config {
         port,
         log_level: LogLevel::Off,
         ..Config::release_default()
-    }
-}
-
-async fn launch(rocket: Rocket<Build>) -> Result<(), BenchError> {
-    let launched = rocket.launch().await;
-    launched
-        .map(drop)
-        .map_err(|error| BenchError::because(error.to_string()))
+    });
+    let hops = routes![start, visit, authorize, callback, result, token, profile];
+    let rocket = match providers {
+        None => rocket.mount("/", routes![index]),
+        Some(it) => rocket
+            .manage(FloorHops::new(format!("http://{it}"))?)
+            .mount("/", hops),
+    };
+    rocket.launch().await?;
+    Ok(())
 }
 
 struct FloorHops {
@@ -66,13 +54,12 @@ struct FloorHops {
 }
 
 impl FloorHops {
-    fn new(providers: String) -> Result<Self, BenchError> {
+    fn new(providers: String) -> reqwest::Result<Self> {
         crypto::install();
-        let http = reqwest::Client::builder().no_proxy().build();
         let mut validation = Validation::new(Algorithm::RS256);
         validation.validate_aud = false;
         Ok(Self {
-            http: http.map_err(|error| BenchError::because(error.to_string()))?,
+            http: reqwest::Client::builder().no_proxy().build()?,
             providers,
             key: OnceCell::new(),
             validation,
@@ -85,31 +72,31 @@ impl FloorHops {
         Ok(DecodingKey::from_jwk(&keys.keys[0]).expect("an RSA key"))
     }
 
-    async fn github(&self, code: &str) -> reqwest::Result<Profile> {
+    async fn github(&self, code: &str) -> reqwest::Result<Answer> {
         let tokens = self.exchange("/login/oauth/access_token", code).await?;
         let get = |path: &str| {
             let request = self.http.get(format!("{}{path}", self.providers));
             request.bearer_auth(&tokens.access_token).send()
         };
         let (user, emails) = tokio::join!(get("/user"), get("/user/emails"));
-        let user: User = user?.json().await?;
-        let emails: Vec<Email> = emails?.json().await?;
-        Ok(Profile {
-            subject: user.id.to_string(),
-            name: Some(user.name),
-            email: emails.into_iter().next().map(|it| it.email),
+        let mut emails: Vec<Answer> = emails?.json().await?;
+        let user: Answer = user?.json().await?;
+        Ok(Answer {
+            email: emails.remove(0).email,
+            sub: user.id.to_string(),
+            ..user
         })
     }
 
-    async fn google(&self, code: &str) -> reqwest::Result<Profile> {
+    async fn google(&self, code: &str) -> reqwest::Result<Answer> {
         let tokens = self.exchange("/token", code).await?;
         let key = self.key.get_or_try_init(|| self.read_key()).await?;
-        let claims = decode::<Profile>(&tokens.id_token, key, &self.validation);
+        let claims = decode::<Answer>(&tokens.id_token, key, &self.validation);
         Ok(claims.expect("the provider signs").claims)
     }
 
     /// Exchanges a code for tokens at `path`.
-    async fn exchange(&self, path: &str, code: &str) -> reqwest::Result<Tokens> {
+    async fn exchange(&self, path: &str, code: &str) -> reqwest::Result<Answer> {
         let form = [
             ("client_id", "bench"),
             ("client_secret", "bench"),
@@ -121,31 +108,15 @@ impl FloorHops {
     }
 }
 
-#[derive(Deserialize)]
-struct Tokens {
+/// The members of a provider's answers that a login needs.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Answer {
     access_token: String,
-    /// Google's alone.
-    #[serde(default)]
     id_token: String,
-}
-
-#[derive(Deserialize)]
-struct User {
     id: u64,
+    sub: String,
     name: String,
-}
-
-#[derive(Deserialize)]
-struct Email {
-    email: String,
-}
-
-/// The profile of the answers; as it is read, the claims of an ID token.
-#[derive(Serialize, Deserialize)]
-struct Profile {
-    #[serde(rename(deserialize = "sub"))]
-    subject: String,
-    name: Option<String>,
     email: Option<String>,
 }
 
@@ -153,10 +124,8 @@ struct Profile {
 #[response(status = 303)]
 struct SeeOther((), Header<'static>);
 
-impl SeeOther {
-    fn to(url: String) -> Self {
-        Self((), Header::new("Location", url))
-    }
+fn see_other(url: String) -> SeeOther {
+    SeeOther((), Header::new("Location", url))
 }
 
 #[post("/v1/login/session", data = "<request>")]
@@ -178,7 +147,7 @@ fn authorize(provider: &str, floor: &State<FloorHops>) -> SeeOther {
 
 fn to_provider(floor: &FloorHops, provider: &str, flow: &str) -> SeeOther {
     let (state, nonce, providers) = (secret(), secret(), &floor.providers);
-    SeeOther::to(format!(
+    see_other(format!(
         "{providers}/authorize?client_id=bench&provider={provider}&state={flow}.{state}&nonce={nonce}"
     ))
 }
@@ -190,17 +159,23 @@ async fn callback(provider: &str, code: &str, state: &str, floor: &State<FloorHo
         _ => floor.github(code).await,
     };
     let profile = profile.expect("the provider answers");
-    let subject = profile.subject.len();
+    let size = profile.sub.len() + profile.name.len() + profile.email.map_or(0, |it| it.len());
     match state.starts_with("clean") {
-        true => SeeOther::to(format!("http://127.0.0.1:9/home?{subject}")),
-        false => SeeOther::to(format!("http://127.0.0.1:9/home?code={}", secret())),
+        true => see_other(format!("http://127.0.0.1:9/home?{size}")),
+        false => see_other(format!("http://127.0.0.1:9/home?code={}", secret())),
     }
 }
 
+/// The profile that each login ends with.
+const ADA: &str =
+    r#"{"subject":"110169484474386276334","name":"Ada Lovelace","email":"ada@example.com"}"#;
+
 #[post("/v1/login/result", data = "<request>")]
-fn result(request: Json<Value>) -> Json<Value> {
-    let status = request["session_key"].as_str().map(|_| "succeeded");
-    Json(json!({ "status": status, "profile": ada() }))
+fn result(request: Json<Value>) -> RawJson<String> {
+    let status = request["session_key"]
+        .as_str()
+        .map_or("failed", |_| "succeeded");
+    RawJson(format!(r#"{{"status":"{status}","profile":{ADA}}}"#))
 }
 
 #[post("/v1/token", data = "<request>")]
@@ -210,14 +185,6 @@ fn token(request: Json<Value>) -> Json<Value> {
 }
 
 #[get("/v1/profile")]
-fn profile() -> Json<Profile> {
-    Json(ada())
-}
-
-fn ada() -> Profile {
-    Profile {
-        subject: "110169484474386276334".to_owned(),
-        name: Some("Ada Lovelace".to_owned()),
-        email: Some("ada@example.com".to_owned()),
-    }
+fn profile() -> RawJson<&'static str> {
+    RawJson(ADA)
 }

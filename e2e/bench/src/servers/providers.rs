@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use agent::time::unix_ms;
 use http_body_util::{BodyExt as _, Collected, Full};
@@ -11,21 +11,19 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::BenchError;
 
-/// The client ID of the broker at both providers.
-const CLIENT_ID: &str = "bench";
-
+/// Its public half is in `providers.json`.
 const KEY: &[u8] = include_bytes!("../../../../mock-upstream/keys/first.pem");
 const KEY_ID: &str = "bench-key";
 
 struct Providers {
-    url: String,
+    /// What is always the same, by the path that it answers, or its name.
+    answers: Value,
     key: EncodingKey,
 }
 
@@ -35,8 +33,9 @@ pub(crate) async fn start() -> Result<SocketAddr, BenchError> {
     crypto::install();
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let address = listener.local_addr()?;
+    let answers = include_str!("providers.json").replace("<URL>", &format!("http://{address}"));
     let providers = Arc::new(Providers {
-        url: format!("http://{address}"),
+        answers: serde_json::from_str(&answers)?,
         key: EncodingKey::from_rsa_der(&crypto::pkcs8(KEY)),
     });
     tokio::spawn(async move {
@@ -62,25 +61,16 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(Collected::to_bytes);
     let body = body.unwrap_or_default();
+    let answers = &providers.answers;
     let answer = match head.uri.path() {
-        path @ ("/login/oauth/access_token" | "/user" | "/user/emails") => github()[path].clone(),
         "/token" => providers.tokens(&code_of(&body)),
-        "/jwks" => providers.keys(),
-        _ => providers.metadata(),
+        path => answers.get(path).unwrap_or(&answers["metadata"]).clone(),
     };
     Ok(Response::builder()
         .header("Content-Type", "application/json; charset=utf-8")
         .header("Cache-Control", "max-age=86400")
         .body(Full::from(answer.to_string()))
         .expect("these headers are valid"))
-}
-
-/// GitHub's answers.
-fn github() -> &'static Value {
-    static ANSWERS: LazyLock<Value> = LazyLock::new(|| {
-        serde_json::from_str(include_str!("github.json")).expect("the committed file is JSON")
-    });
-    &ANSWERS
 }
 
 /// The code of a token request; the load makes it the nonce of the ID token.
@@ -91,41 +81,19 @@ fn code_of(body: &[u8]) -> String {
 }
 
 impl Providers {
-    fn metadata(&self) -> Value {
-        let url = &self.url;
-        json!({
-            "issuer": url,
-            "authorization_endpoint": format!("{url}/authorize"),
-            "token_endpoint": format!("{url}/token"),
-            "jwks_uri": format!("{url}/jwks"),
-        })
-    }
-
-    fn keys(&self) -> Value {
-        let jwk = Jwk::from_encoding_key(&self.key, Algorithm::RS256).expect("an RSA key");
-        let mut jwk = serde_json::to_value(jwk).expect("a key is plain data");
-        jwk["kid"] = KEY_ID.into();
-        jwk["use"] = "sig".into();
-        jwk["alg"] = "RS256".into();
-        json!({ "keys": [jwk] })
-    }
-
     fn tokens(&self, nonce: &str) -> Value {
         let now = unix_ms() / 1_000;
-        let claims = json!({
-            "iss": self.url, "aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": nonce,
-            "sub": "110169484474386276334", "iat": now, "exp": now + 3600,
-            "name": "Ada Lovelace", "email": "ada@example.com", "email_verified": true,
-            "picture": "https://lh3.googleusercontent.com/a/ada",
-        });
+        let mut claims = self.answers["claims"].clone();
+        claims["nonce"] = nonce.into();
+        claims["iat"] = now.into();
+        claims["exp"] = (now + 3600).into();
         let header = Header {
             kid: Some(KEY_ID.to_owned()),
             ..Header::new(Algorithm::RS256)
         };
         let token = encode(&header, &claims, &self.key).expect("the key signs");
-        json!({
-            "access_token": "ya29.bench", "token_type": "Bearer", "expires_in": 3599,
-            "scope": "openid email profile", "id_token": token,
-        })
+        let mut tokens = self.answers["tokens"].clone();
+        tokens["id_token"] = token.into();
+        tokens
     }
 }
