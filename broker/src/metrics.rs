@@ -223,11 +223,13 @@ fn class_of(status: u16) -> &'static str {
     }
 }
 
-/// From 10 milliseconds to 20 seconds.
-const CALL_SECONDS: [f64; 11] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0];
+/// From a millisecond, which only a provider on the same machine keeps, to 20 seconds.
+const CALL_SECONDS: [f64; 14] = [
+    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0,
+];
 
-/// From a quarter of a millisecond to 5 seconds, the time limit of waiting for a locked
-/// file.
-const STORE_SECONDS: [f64; 12] = [
-    0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0,
+/// From a tenth of a millisecond to 5 seconds, the time limit of waiting for a locked file.
+const STORE_SECONDS: [f64; 14] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.007_5, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0,
+    5.0,
 ];
