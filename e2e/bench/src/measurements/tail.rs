@@ -30,13 +30,16 @@ pub(super) async fn measure(
     let servers = [setup.start_floor()?, broker];
     let logins = setup.size.logins;
     let results = measure_rounds(setup, &servers, (login, clients), logins).await?;
-    let waits = scrape(operator).await?;
+    let mut waits = scrape(operator).await?;
+    // A sweep belongs to no login.
+    let served = waits.values().map(Histogram::count).fold(1.0, f64::max);
+    waits.retain(|_, it| it.count() * 2.0 > served);
     let load = format!("{login}, {clients} at once, with metrics, ");
     let row = |figure| results.row(&load, FILE, figure, FLOOR);
     let (calls, steps): (Vec<_>, Vec<_>) = waits.iter().partition(|(name, _)| name.contains(' '));
     let sum = |of: &[(&String, &Histogram)]| {
         let in_turn = of.iter().filter(|(name, _)| *name != SECOND_CALL);
-        in_turn.map(|(_, it)| it.mean_ms()).sum::<f64>()
+        in_turn.map(|(_, it)| it.sum).sum::<f64>() / served * 1e3
     };
     let median = |figure| results.median(FILE, Version::Present, figure);
     let (store, provider, cpu) = (sum(&steps), sum(&calls), median(CPU) / 1e3);
@@ -83,7 +86,6 @@ fn histograms(metrics: &str) -> BTreeMap<String, Histogram> {
             None => {}
         }
     }
-    all.retain(|_, it| it.count() > 0.0);
     all
 }
 
@@ -96,10 +98,6 @@ fn label<'a>(metric: &'a str, name: &str) -> Option<&'a str> {
 impl Histogram {
     fn count(&self) -> f64 {
         self.buckets.last().map_or(0.0, |(_, n)| *n)
-    }
-
-    fn mean_ms(&self) -> f64 {
-        self.sum / self.count() * 1e3
     }
 
     /// The milliseconds that this share does not exceed, if the durations of a bucket are
