@@ -13,6 +13,7 @@ use deadpool_postgres::{
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -29,6 +30,10 @@ const WAIT: Duration = Duration::from_secs(3);
 /// The time limit of checking that a connection still works.
 const CHECK: Duration = Duration::from_secs(1);
 
+/// A connection that was lent within this time is not checked: that costs a step a second
+/// round trip.
+const TRUSTED: Duration = Duration::from_secs(1);
+
 /// A connection on which the server has acknowledged nothing for this long is over;
 /// an idle one asks after [`KEEPALIVE`].
 const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
@@ -40,15 +45,23 @@ pub(super) fn to(url: &PostgresUrl, settings: Settings) -> Result<Pool, StoreErr
     let mode = url.pool_mode();
     let config = config(url, settings);
     let recycle = ManagerConfig {
-        recycling_method: RecyclingMethod::Verified,
+        recycling_method: RecyclingMethod::Fast,
     };
     let connect = Hosts::of(&config, patience(&config), driver(url.encryption())?);
     Pool::builder(Manager::from_connect(config, connect, recycle))
         .max_size(MAX_CONNECTIONS)
         .wait_timeout(Some(WAIT))
         .create_timeout(Some(WAIT))
-        .recycle_timeout(Some(CHECK))
         .runtime(Runtime::Tokio1)
+        .pre_recycle(Hook::async_fn(|client: &mut ClientWrapper, metrics| {
+            let is_trusted = metrics.last_used() < TRUSTED;
+            Box::pin(async move {
+                match is_trusted {
+                    true => Ok(()),
+                    false => check(client).await,
+                }
+            })
+        }))
         .post_create(Hook::async_fn(move |client: &mut ClientWrapper, _| {
             Box::pin(async move {
                 match mode {
@@ -60,6 +73,18 @@ pub(super) fn to(url: &PostgresUrl, settings: Settings) -> Result<Pool, StoreErr
         }))
         .build()
         .map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// Checks that a connection still works.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the time limit of a database is independent of our clock"
+)]
+async fn check(client: &Client) -> Result<(), HookError> {
+    match timeout(CHECK, client.simple_query("")).await {
+        Ok(answer) => answer.map(drop).map_err(HookError::Backend),
+        Err(_) => Err(HookError::message("a connection did not answer in time")),
+    }
 }
 
 fn config(url: &PostgresUrl, settings: Settings) -> Config {
