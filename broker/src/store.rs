@@ -1,8 +1,8 @@
 //! Everything that must be single-use, and nothing else.
 //!
 //! Only the store decides which of two requests came first: each step is one atomic
-//! statement (or one transaction around it), committed before it returns. `now` is
-//! always an argument, and secrets arrive as digests.
+//! statement (or one transaction around it), committed before it returns, and on disk then if
+//! it must not happen twice. `now` is always an argument, and secrets arrive as digests.
 //!
 //! A [`Store`] takes its steps on an engine, `sqlite` or `postgres`. `steps` takes
 //! the decisions once for both, on the statements of `sql`; [`outcome`] has the results.

@@ -195,12 +195,14 @@ impl WritingThread {
         }
     }
 
-    /// Brings to disk what did not wait for it. If that fails, the next time tries again.
+    /// Brings to disk what did not wait for it. If that fails, it is tried again.
     fn sync(&mut self) {
         let write = |db: &Connection, _: &FailPoints| tables::write_version(db);
-        if self.commit(Durable::First, write).is_ok() {
-            self.unsynced = None;
-        }
+        // It is no step: it passes no fail point.
+        let fail_points = std::mem::take(&mut self.fail_points);
+        let synced = self.commit(Durable::First, write);
+        self.fail_points = fail_points;
+        self.unsynced = synced.is_err().then(Stopwatch::start);
     }
 
     /// Moves the write-ahead log into the file, where erased values are overwritten.

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use agent::time::within;
 use reqwest::Method;
 use rocket::futures::StreamExt as _;
 use rocket::futures::stream::FuturesUnordered;
@@ -12,7 +13,7 @@ use testkit::http::Response;
 
 use crate::fake_provider::{FakeProvider, TOKEN};
 use crate::installation::{Installation, Scratch};
-use crate::process::{BrokerCommand, BrokerProcess};
+use crate::process::{BrokerCommand, BrokerProcess, LIMIT};
 use crate::test_broker::{
     CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
 };
@@ -206,9 +207,12 @@ impl Machine {
     async fn synced<T>(&self, step: impl Future<Output = T>) -> T {
         let before = self.disk.read_all("broker.db");
         let answer = step.await;
-        while self.disk.read_all("broker.db") == before {
-            tokio::task::yield_now().await;
-        }
+        let synced = async {
+            while self.disk.read_all("broker.db") == before {
+                tokio::task::yield_now().await;
+            }
+        };
+        within(LIMIT, synced).await.expect("it comes to disk");
         answer
     }
 
