@@ -45,28 +45,35 @@ pub(super) const CANCEL: &str = "
     WHERE handle_digest = $2 AND stage = 'pending' AND $3 < ends_ms
       AND (browser IS NULL OR browser = $4)";
 
-pub(super) const CONSUME_RESULT: &str = "
-    UPDATE logins SET stage = 'consumed'
-    WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
+/// The condition on which a result is read, and consumed.
+macro_rules! result_is_ready {
+    () => {
+        "key_digest = $1 AND project = $2 AND redirect_uri = $3
       AND stage = 'settled' AND $4 < ends_ms
-      AND coalesce(profile, error) IS NOT NULL
-    RETURNING profile, error";
+      AND coalesce(profile, error) IS NOT NULL"
+    };
+}
+
+pub(super) const CONSUME_RESULT: &str = concat!(
+    "UPDATE logins SET stage = 'consumed' WHERE ",
+    result_is_ready!(),
+    " RETURNING profile, error"
+);
 
 /// Runs after [`CONSUME_RESULT`], whose `RETURNING` shows the row after the change.
 pub(super) const ERASE_CONSUMED: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
 
 /// Both in one statement, which SQLite's `RETURNING` does not allow. `FOR UPDATE` waits for
 /// another that consumes the result, and then finds it consumed.
-pub(super) const CONSUME_AND_ERASE_RESULT: &str = "
-    WITH result AS (
-        SELECT key_digest, profile, error FROM logins
-        WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
-          AND stage = 'settled' AND $4 < ends_ms
-          AND coalesce(profile, error) IS NOT NULL
-        FOR UPDATE)
+pub(super) const CONSUME_AND_ERASE_RESULT: &str = concat!(
+    "WITH result AS (
+        SELECT key_digest, profile, error FROM logins WHERE ",
+    result_is_ready!(),
+    " FOR UPDATE)
     UPDATE logins SET stage = 'consumed', profile = NULL FROM result
     WHERE logins.key_digest = result.key_digest
-    RETURNING result.profile, result.error";
+    RETURNING result.profile, result.error"
+);
 
 pub(super) const FIND_BY_KEY: &str =
     "SELECT * FROM logins WHERE key_digest = $1 AND $2 < known_until_ms";
