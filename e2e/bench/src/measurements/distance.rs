@@ -8,7 +8,7 @@ use crate::BenchError;
 use crate::load::WHOLE;
 use crate::load::login::Login;
 use crate::report::{Figure, Goal, NUMBER, Row, Version};
-use crate::servers::broker::{DATABASE_CPU, Database, STATEMENTS};
+use crate::servers::broker::{DATABASE_CPU, Database, MAX_STATEMENTS, STATEMENTS};
 use crate::setup::{Setup, announce};
 
 const DELAYS_MS: [u32; 5] = [0, 1, 5, 10, 20];
@@ -41,7 +41,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let logins = setup.size.logins / share;
         let login = (Login::CleanGitHub, clients);
         let mut results = measure_rounds(setup, &servers, login, logins).await?;
-        for (figure, most) in [(STATEMENTS, 6.0), (DATABASE_CPU, 500.0)] {
+        for (figure, most) in [(STATEMENTS, MAX_STATEMENTS), (DATABASE_CPU, 500.0)] {
             rows.push(results.row(&load, &near, figure, "").goal(Goal::Most(most)));
         }
         for ms in &DELAYS_MS[1..] {

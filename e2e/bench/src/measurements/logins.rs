@@ -10,7 +10,9 @@ use crate::load::login::Login;
 use crate::load::{CPU, Load, P50, P99};
 use crate::report::{Figure, Goal, MEGABYTES, Results, Row, Version};
 use crate::servers::Measured;
-use crate::servers::broker::{DATABASE_CPU, Database, FILE, LOG, POSTGRES, STATEMENTS, Store};
+use crate::servers::broker::{
+    DATABASE_CPU, Database, FILE, LOG, MAX_STATEMENTS, POSTGRES, STATEMENTS, Store,
+};
 use crate::setup::{FLOOR, Setup, announce};
 
 /// The numbers of clients at once.
@@ -72,14 +74,13 @@ fn rows_of(results: &Results, login: Login, clients: usize, store: &str) -> Vec<
     let median = |figure| results.median(store, Version::Present, figure);
     let (p50, p99) = (median(P50), median(P99));
     let cpu = row(CPU).remark(format!("a request: p50 {p50:.2} ms, p99 {p99:.1} ms"));
-    let is_google = login.provider() == "google";
-    let most = if is_google { 1.2 } else { 1.5 };
+    let most = [1.5, 1.2][usize::from(login.provider() == "google")];
     match (clients, store) {
         (1, FILE) => vec![cpu.goal(Goal::Ratio(3.0))],
         (64, FILE) => vec![cpu, row(P99).goal(Goal::Ratio(most))],
         (64, POSTGRES) => vec![
             cpu,
-            row(STATEMENTS).goal(Goal::Most(6.0)),
+            row(STATEMENTS).goal(Goal::Most(MAX_STATEMENTS)),
             row(LOG),
             row(DATABASE_CPU).goal(Goal::Most(500.0)),
         ],

@@ -107,6 +107,8 @@ const DATABASE: &str = "postgres";
 
 /// The work of PostgreSQL for its broker.
 pub(crate) const STATEMENTS: Figure = Figure("statements of a login", NUMBER);
+/// Six, and now and then those of a sweep.
+pub(crate) const MAX_STATEMENTS: f64 = 6.04;
 pub(crate) const LOG: Figure = Figure("write-ahead log of a login", BYTES);
 pub(crate) const DATABASE_CPU: Figure = Figure("CPU of a login in PostgreSQL", MICROSECONDS);
 
