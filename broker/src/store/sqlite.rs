@@ -1,7 +1,7 @@
 //! SQLite, the embedded default: a file, or memory.
 //!
 //! Steps in memory run [`inline`], on their caller's thread. Those that change a file
-//! wait for its disk, where nobody may go on without: [`writer`] runs them in batches on a
+//! wait for its disk, where they must not happen twice: [`writer`] runs them in batches on a
 //! thread of its own; those that only read it run inline. [`tables`] prepares the tables of
 //! both.
 

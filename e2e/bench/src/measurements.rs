@@ -33,7 +33,7 @@ pub(crate) enum Measurement {
     Distance,
     /// Up to three times the load that a broker can take, and its recovery
     Overload,
-    /// What people take instead of the broker, in a table of its own
+    /// Doubles and servers that people take instead of the broker, in a table of its own
     Peers,
 }
 

@@ -26,7 +26,7 @@ pub(crate) const BYTES: Unit = (" bytes", 0);
 pub(crate) const PER_SECOND: Unit = ("/s", 0);
 pub(crate) const NUMBER: Unit = ("", 1);
 
-/// What is measured of a server: its name and its unit.
+/// A quantity that is measured: its name and its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figure(pub(crate) &'static str, pub(crate) Unit);
 

@@ -51,7 +51,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What it has used until now, and its database.
+    /// The CPU time, and the use of its database, until now.
     pub(crate) async fn usage(&self) -> Result<Vec<(Figure, f64)>, BenchError> {
         let mut usage = vec![(CPU, us(self.server.cpu()?))];
         if let Some(database) = self.database {

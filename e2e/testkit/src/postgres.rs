@@ -256,7 +256,7 @@ fn url_of_writable(hosts: &str) -> String {
 }
 
 /// Starts a shell that ends what it serves, and then itself, with its input. It is in a group
-/// of its own: whoever kills ours leaves it alive to do so.
+/// of its own: a kill of our group leaves it alive to do so.
 fn supervise(mut shell: Command) -> io::Result<Program> {
     shell.stdin(Stdio::piped()).stdout(Stdio::piped());
     shell.process_group(0);

@@ -161,7 +161,7 @@ enum Group {
 struct WritingThread {
     connection: Connection,
     fail_points: FailPoints,
-    /// What the connection's next commit waits for.
+    /// The setting of the connection: its commits wait for the disk, or not.
     durable: Durable,
     /// Started by the first commit that may not be on disk.
     unsynced: Option<Stopwatch>,
@@ -214,7 +214,7 @@ impl WritingThread {
     }
 
     fn run_batch(&mut self, first: Box<dyn Step>, queue: &Receiver<Box<dyn Step>>) {
-        // Callers that are about to send a step get the chance to: with 64 of them a login
+        // Callers that are about to send a step can do so first: with 64 of them a login
         // costs a sixth less, because more steps share a commit.
         thread::yield_now();
         let mut batch: Vec<_> = std::iter::once(first)

@@ -17,7 +17,7 @@ const DELAYS_MS: [u32; 5] = [0, 1, 5, 10, 20];
 /// one client may take 200 ms.
 const CLIENTS: [(usize, usize); 2] = [(1, 64), (16, 8)];
 
-/// What a login takes more than without a delay, as a multiple of the delay.
+/// The time that a delay adds to a login, as a multiple of the delay.
 const DELAYS: Figure = Figure("delays in a login", NUMBER);
 
 /// Measures with each number of clients and each delay.

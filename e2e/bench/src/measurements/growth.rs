@@ -27,11 +27,11 @@ const CLIENTS: usize = 16;
 /// A session lives for ten minutes; the last measurement must be over by then.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// What each session takes.
+/// The space that each session takes.
 const MEMORY: Figure = Figure("memory of each", BYTES);
 const FILE: Figure = Figure("SQLite file and its log of each", BYTES);
 
-/// What the broker uses at most. SQLite starts its log anew when it has a thousand pages,
+/// The greatest use of resources. SQLite starts its log anew when it has a thousand pages,
 /// unless a batch is under way.
 const MOST: [(Figure, Option<Goal>); 4] = [
     (Figure("memory, at most", MEGABYTES), FLAT),

@@ -45,7 +45,7 @@ struct Peer {
     command: Vec<String>,
     /// A path that it answers with 200 as soon as it serves.
     ready: String,
-    /// Where it authorizes, returns a token, and a profile.
+    /// The paths at which it authorizes, returns a token, and a profile.
     paths: [String; 3],
     leaves_out: String,
 }

@@ -1,4 +1,4 @@
-//! What the tail is made of: the time of each request of a login, and, by the broker's own
+//! The parts of the tail: the time of each request of a login, and, by the broker's own
 //! metrics, what it waits for meanwhile. Its broker is another one, because metrics cost
 //! processor time.
 

@@ -22,7 +22,7 @@ const KEY: &[u8] = include_bytes!("../../../../mock-upstream/keys/first.pem");
 const KEY_ID: &str = "bench-key";
 
 struct Providers {
-    /// What is always the same, by the path that it answers, or its name.
+    /// The constant answers, by their paths or names.
     answers: Value,
     key: EncodingKey,
 }

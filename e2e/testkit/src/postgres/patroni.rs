@@ -11,13 +11,13 @@ use crate::server::free_port;
 /// Its ports: etcd's two, and five for each server.
 const PORTS: usize = 17;
 
-/// What happens to the server that accepts writes, and to its Patroni.
+/// A failure of the server that accepts writes, and of its Patroni.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// Both and all their children stop with SIGSTOP.
     Freeze,
-    /// What they send and what is sent to them arrives nowhere: neither at etcd, nor at the
-    /// other servers, nor at a client.
+    /// The network passes nothing from them or to them: neither etcd, nor the other servers,
+    /// nor a client hears of them.
     Cut,
     /// Both and all their children end with SIGKILL.
     Kill,
