@@ -46,7 +46,8 @@
 //! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
 //! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
-//! | `sources` | the reference consumer's source that teaching texts point at |
+//! | [`sources`] | the reference consumers' source, and the places in it that teaching texts point at |
+//! | [`documents`] | the documents of the repository |
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
@@ -102,7 +103,8 @@ mod facts;
 mod compared;
 mod labels;
 
-mod sources;
+pub mod documents;
+pub mod sources;
 
 pub mod proxy;
 

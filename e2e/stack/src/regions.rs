@@ -1,7 +1,7 @@
 //! The regions of the reference consumers: the same part of an app in each language, between
 //! marks in comments such as `# [callback]`.
 
-use crate::sources::SourceFile;
+use crate::sources::{LANGUAGES, Language};
 
 /// A region in one language.
 pub(crate) struct Excerpt {
@@ -11,38 +11,30 @@ pub(crate) struct Excerpt {
     pub(crate) code: String,
 }
 
-macro_rules! files {
-    ($folder:literal: $($file:literal)+) => {
-        &[$(($file, include_str!(concat!("../../consumers/", $folder, $file)))),+]
-    };
+/// The region in each language that has it.
+pub(crate) fn excerpts(region: &str) -> impl Iterator<Item = Excerpt> {
+    LANGUAGES.iter().filter_map(move |it| excerpt(it, region))
 }
 
-/// A language with its files: their names and their texts.
-type Language = (&'static str, &'static [(&'static str, &'static str)]);
-
-const OTHERS: [Language; 2] = [
-    ("Python", files!("python/": "app.py" "broker.py")),
-    ("JavaScript", files!("node/": "app.mjs" "broker.mjs")),
-];
-
-/// The region in each language that has it.
-pub(crate) fn excerpts(region: &str) -> Vec<Excerpt> {
-    let rust = SourceFile::all().iter().map(|it| (it.path, it.text));
-    let rust: Vec<_> = rust.collect();
-    let all = OTHERS.into_iter().chain([("Rust", rust.as_slice())]);
-    all.filter_map(|(language, files)| {
-        let pieces = files.iter().flat_map(|(file, text)| {
-            let pieces = pieces_of(text, region).into_iter();
-            pieces.map(move |(line, code)| (format!("{file}:{line}"), code))
-        });
-        let (places, codes): (Vec<_>, Vec<_>) = pieces.unzip();
-        Some(Excerpt {
-            language,
-            place: places.into_iter().next()?,
-            code: codes.join("\n\n"),
-        })
+fn excerpt(language: &Language, region: &str) -> Option<Excerpt> {
+    let pieces = language.files.iter().flat_map(|file| {
+        let pieces = pieces_of(file.text, region).into_iter();
+        pieces.map(move |(line, code)| (format!("{}:{line}", short(file.path)), code))
+    });
+    let (places, codes): (Vec<_>, Vec<_>) = pieces.unzip();
+    Some(Excerpt {
+        language: language.name,
+        place: places.into_iter().next()?,
+        code: codes.join("\n\n"),
     })
-    .collect()
+}
+
+/// The path below the consumer's own folder: `app.py`.
+fn short(path: &str) -> &str {
+    let below = path.strip_prefix("e2e/consumers/");
+    below
+        .and_then(|it| it.split_once('/'))
+        .map_or(path, |(_, it)| it)
 }
 
 /// The pieces of a region, each with the number of its first line: what stands between a mark

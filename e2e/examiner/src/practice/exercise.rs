@@ -96,7 +96,7 @@ impl Language {
     pub(super) fn sources(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let folder = format!("e2e/consumers/{}/", self.consumer());
         let sources = sources_of(self.consumer()).iter();
-        sources.filter_map(move |(path, text)| Some((path.strip_prefix(&*folder)?, *text)))
+        sources.filter_map(move |file| Some((file.path.strip_prefix(&*folder)?, file.text)))
     }
 }
 

@@ -7,117 +7,61 @@ use std::path::Path;
 
 use stack::mask::{mask, scrub};
 use stack::regions::pieces_of;
+use stack::sources::{LANGUAGES, Language, SourceFile};
 
 use super::Report;
 use crate::catalogue::Fix;
 
-/// A language of the fixes, with the reference consumer in it.
-#[derive(Debug)]
-pub(super) struct Language {
-    /// The name: `JavaScript`.
-    pub(super) name: &'static str,
-    /// The sign that begins a comment.
-    comment: &'static str,
-    /// The programs that start an app in it, and the extensions of its files.
-    signs: &'static [&'static str],
-    /// The paths and the texts of the consumer's files.
-    sources: &'static [(&'static str, &'static str)],
-}
-
-macro_rules! sources {
-    ($folder:literal: $($file:literal)+) => {
-        &[$((
-            concat!($folder, $file),
-            include_str!(concat!("../../../../", $folder, $file)),
-        )),+]
-    };
-}
-
-/// Every language; the first is that of an app of which nothing is known.
-pub(super) static LANGUAGES: [Language; 7] = [
-    Language {
-        name: "Python",
-        comment: "#",
-        signs: &[
-            "python", "python3", "flask", "gunicorn", "uvicorn", "uv", "py",
-        ],
-        sources: sources!("e2e/consumers/python/": "app.py" "broker.py" "templates/page.html" "requirements.txt"),
-    },
-    Language {
-        name: "JavaScript",
-        comment: "//",
-        signs: &[
-            "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "js", "mjs", "cjs", "ts",
-        ],
-        sources: sources!(
-            "e2e/consumers/node/": "app.mjs" "broker.mjs" "page.mjs" "database.mjs" "package.json"
-            "package-lock.json"
-        ),
-    },
-    Language {
-        name: "Rust",
-        comment: "//",
-        signs: &["cargo", "rs"],
-        sources: sources!(
-            "consumer-demo/": "src/clean.rs" "src/legacy.rs" "src/site.rs" "src/accounts.rs"
-            "src/browser.rs" "src/session.rs" "src/session_store.rs" "src/cookies.rs" "src/guards.rs"
-            "src/server.rs" "src/pages.rs" "src/pages/problem.rs" "src/broker.rs"
-            "templates/profile.html"
-        ),
-    },
-    Language {
-        name: "Go",
-        comment: "//",
-        signs: &["go"],
-        sources: sources!("e2e/consumers/go/": "app.go" "broker.go" "sessions.go"),
-    },
-    Language {
-        name: "Java",
-        comment: "//",
-        signs: &["java", "mvn", "mvnw", "gradle", "gradlew", "jar"],
-        sources: sources!("e2e/consumers/java/": "App.java" "Broker.java" "Session.java" "Page.java"),
-    },
-    Language {
-        name: "PHP",
-        comment: "//",
-        signs: &["php", "composer", "symfony"],
-        sources: sources!("e2e/consumers/php/": "app.php" "broker.php" "sessions.php" "page.php"),
-    },
-    Language {
-        name: "Ruby",
-        comment: "#",
-        signs: &["ruby", "bundle", "rails", "rackup", "puma", "rb", "ru"],
-        sources: sources!("e2e/consumers/ruby/": "app.rb" "broker.rb" "sessions.rb"),
-    },
+/// The signs of each language, in the order of [`LANGUAGES`]: the programs that start an app in
+/// it, and the extensions of its files.
+const SIGNS: [&[&str]; 7] = [
+    &[
+        "python", "python3", "flask", "gunicorn", "uvicorn", "uv", "py",
+    ],
+    &[
+        "node", "npm", "npx", "pnpm", "yarn", "bun", "deno", "js", "mjs", "cjs", "ts",
+    ],
+    &["cargo", "rs"],
+    &["go"],
+    &["java", "mvn", "mvnw", "gradle", "gradlew", "jar"],
+    &["php", "composer", "symfony"],
+    &["ruby", "bundle", "rails", "rackup", "puma", "rb", "ru"],
 ];
 
-/// The paths and the texts of the reference consumer in this folder of `e2e/consumers`.
-pub(crate) fn sources_of(consumer: &str) -> &'static [(&'static str, &'static str)] {
+/// The files of the reference consumer in this folder of `e2e/consumers`.
+pub(crate) fn sources_of(consumer: &str) -> &'static [SourceFile] {
     let folder = format!("e2e/consumers/{consumer}/");
     let mut languages = LANGUAGES.iter();
-    let is_its = |it: &&Language| it.sources[0].0.starts_with(&folder);
-    languages.find(is_its).map_or(&[], |it| it.sources)
+    let is_its = |it: &&Language| it.files[0].path.starts_with(&folder);
+    languages.find(is_its).map_or(&[], |it| it.files)
 }
 
-impl Language {
-    /// The language that the first telling word of a command suggests; the first if none does.
-    fn of_command(command: &[String]) -> &'static Self {
-        let words = command.iter().map(Path::new);
-        let parts = words.flat_map(|word| [word.file_stem(), word.extension()]);
-        let mut parts = parts.flatten().filter_map(OsStr::to_str);
-        let language = |part| LANGUAGES.iter().find(|it| it.signs.contains(&part));
-        parts.find_map(language).unwrap_or(&LANGUAGES[0])
-    }
+/// The language that the first telling word of a command suggests; the first if none does.
+fn language_of(command: &[String]) -> &'static Language {
+    let words = command.iter().map(Path::new);
+    let parts = words.flat_map(|word| [word.file_stem(), word.extension()]);
+    let mut parts = parts.flatten().filter_map(OsStr::to_str);
+    let sign = |part| SIGNS.iter().position(|signs| signs.contains(&part));
+    &LANGUAGES[parts.find_map(sign).unwrap_or(0)]
+}
 
+/// A language as reports show it.
+pub(super) trait FixLanguage {
     /// The name in lower case, for classes and code fences.
-    pub(super) fn tag(&self) -> String {
+    fn tag(&self) -> String;
+
+    /// The regions of a fix, behind the names of their files.
+    fn code(&self, fix: &Fix) -> String;
+}
+
+impl FixLanguage for Language {
+    fn tag(&self) -> String {
         self.name.to_lowercase()
     }
 
-    /// The regions of a fix, behind the names of their files.
-    pub(super) fn code(&self, fix: &Fix) -> String {
+    fn code(&self, fix: &Fix) -> String {
         let regions = fix.code.iter();
-        let pieces: Vec<_> = regions.flat_map(|region| self.pieces(region)).collect();
+        let pieces: Vec<_> = regions.flat_map(|region| pieces(self, region)).collect();
         let files = pieces.chunk_by(|(one, _), (next, _)| one == next);
         let files = files.map(|pieces| {
             let codes: Vec<_> = pieces.iter().map(|(_, code)| code.as_str()).collect();
@@ -125,22 +69,22 @@ impl Language {
         });
         files.collect::<Vec<_>>().join("\n\n")
     }
+}
 
-    /// The pieces of a region, with the paths of their files.
-    fn pieces(&self, region: &str) -> Vec<(&'static str, String)> {
-        let files = self.sources.iter();
-        let pieces = files.flat_map(|(file, text)| {
-            let pieces = pieces_of(text, region).into_iter();
-            pieces.map(|(_, code)| (*file, code))
-        });
-        pieces.collect()
-    }
+/// The pieces of a region, with the paths of their files.
+fn pieces(language: &Language, region: &str) -> Vec<(&'static str, String)> {
+    let files = language.files.iter();
+    let pieces = files.flat_map(|file| {
+        let pieces = pieces_of(file.text, region).into_iter();
+        pieces.map(|(_, code)| (file.path, code))
+    });
+    pieces.collect()
 }
 
 impl Report {
     /// The language of the app, as far as its command tells.
     pub(super) fn language(&self) -> &'static Language {
-        Language::of_command(&self.command)
+        language_of(&self.command)
     }
 
     /// The command that repeats one check. A secret in it is masked.
@@ -221,7 +165,7 @@ mod tests {
             ("./shop", "Python"),
         ] {
             let words: Vec<_> = command.split(' ').map(str::to_owned).collect();
-            assert_eq!(Language::of_command(&words).name, language, "{command}");
+            assert_eq!(language_of(&words).name, language, "{command}");
         }
     }
 
@@ -230,11 +174,11 @@ mod tests {
         for check in crate::catalogue::checks() {
             let Fix { change, code } = &check.fix;
             assert!(change.ends_with('.') && !code.is_empty(), "{}", check.id);
-            for (language, region) in LANGUAGES
+            let pairs = LANGUAGES
                 .iter()
-                .flat_map(|it| code.iter().map(move |r| (it, r)))
-            {
-                let pieces = language.pieces(region);
+                .flat_map(|it| code.iter().map(move |r| (it, r)));
+            for (language, region) in pairs {
+                let pieces = pieces(language, region);
                 let lines: usize = pieces.iter().map(|(_, it)| it.lines().count()).sum();
                 assert!(
                     (1..=200).contains(&lines),

@@ -7,7 +7,9 @@ use serde_json::json;
 use stack::sequence_diagram::{Frame, STYLE as DIAGRAM_STYLE, shortened};
 use textwrap::{Options, WordSplitter};
 
-use super::fix::LANGUAGES;
+use stack::sources::LANGUAGES;
+
+use super::fix::FixLanguage as _;
 use super::{Report, asvs_unseen, run};
 use crate::result::{CheckResult, Grade};
 use crate::verdict::Verdict;

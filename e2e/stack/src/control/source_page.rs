@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[template(path = "source/index.html")]
 struct IndexPage {
     header: PageHeader,
-    files: &'static [&'static SourceFile],
+    files: Vec<&'static SourceFile>,
 }
 
 #[derive(Template)]
@@ -48,7 +48,7 @@ struct Line {
 fn index(runtime: &Runtime) -> RawHtml<String> {
     html(&IndexPage {
         header: PageHeader::new(runtime),
-        files: SourceFile::all(),
+        files: SourceFile::all().collect(),
     })
 }
 

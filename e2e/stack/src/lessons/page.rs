@@ -145,7 +145,7 @@ impl LessonPage {
             path: run.path(&lesson.id),
             login: login.map(ToOwned::to_owned),
             attacks: newest.map(|_| AttacksView::new(runtime, &attacks, &events.events)),
-            code: excerpts(&lesson.code),
+            code: excerpts(&lesson.code).collect(),
             diagram,
             was_reset: run.was_reset,
             foreign: count_foreign(lesson, &situation),
