@@ -17,6 +17,10 @@ target=$(rustc --version --verbose | sed -n 's/^host: //p')
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
+case $target in
+    *-linux-*) ;;
+    *) echo "package.sh: packages are made on Linux alone, and this is $target" >&2; exit 1 ;;
+esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -49,7 +49,7 @@ impl Config {
                 is_exposed && self.cookie_keys.is_empty(),
                 "cookie_keys is empty, but base_url or bind is not loopback: \
                  add 32 random bytes in base64url, for instance from \
-                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+                 `head -c 32 /dev/urandom | base64 | tr /+ _- | tr -d =`",
             ),
             (
                 is_exposed && !self.base_url.is_https(),
@@ -79,7 +79,7 @@ impl Config {
                 is_shared && self.cookie_keys.is_empty(),
                 "cookie_keys is empty, but the store is PostgreSQL, which brokers share: \
                  give all of them the same key, 32 random bytes in base64url, for instance from \
-                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+                 `head -c 32 /dev/urandom | base64 | tr /+ _- | tr -d =`",
             ),
             (
                 ids.len() < self.projects.len(),

@@ -99,6 +99,7 @@ fn limits_of(process_id: u32) -> (u64, u64) {
 }
 
 #[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux shows it")]
 async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
     let installation = Installation::new();
     let broker = BrokerCommand::limited_to_descriptors(100, "serve", &installation.config);
@@ -109,6 +110,7 @@ async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 async fn a_broker_whose_log_cannot_be_written_serves() {
     let installation = Installation::new();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -252,6 +252,7 @@ fn lift_the_limit(served: &BrokerProcess) {
 }
 
 #[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux lifts the limit")]
 async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
     let installation = Installation::with_tables();
     let served = serve_with_little_space(&installation);

@@ -9,6 +9,7 @@
 //! | [`http`] | one bounded request at a time, sent once |
 //! | [`race`] | requests that servers receive at one moment |
 //! | [`program`] | a program that is started, awaited and ended |
+//! | [`process`] | what a process uses, on Linux |
 //! | [`malformed`] | the corpus of malformed requests |
 //! | [`source_tree`] | the part of a folder that people edit, and its digest |
 //! | [`tree`] | a copy of a tree of sources, with some of them changed |
@@ -31,6 +32,7 @@ pub mod browser;
 pub mod control;
 pub mod http;
 pub mod malformed;
+pub mod process;
 pub mod program;
 pub mod race;
 pub mod random;

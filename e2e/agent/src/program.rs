@@ -283,28 +283,6 @@ impl Drop for Program {
     }
 }
 
-/// The resident memory of a process, in KiB.
-///
-/// # Errors
-///
-/// If there is no such process, or the system does not say.
-pub fn resident_kib(process: u32) -> io::Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    let number = number.ok_or_else(|| io::Error::other("a process has ended"))?;
-    number.parse().map_err(io::Error::other)
-}
-
-/// The number of files that a process has open.
-///
-/// # Errors
-///
-/// If there is no such process, or the system does not say.
-pub fn open_files(process: u32) -> io::Result<usize> {
-    Ok(std::fs::read_dir(format!("/proc/{process}/fd"))?.count())
-}
-
 /// A process that waits for the end of this one, and then ends the group of `leader`: a
 /// program that outlives this one would keep its port.
 fn guard_of(leader: &Child) -> io::Result<Child> {

@@ -14,7 +14,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::program::{EndsBy, Program, resident_kib};
+use agent::process::resident_kib;
+use agent::program::{EndsBy, Program};
 use agent::time::Stopwatch;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -1,5 +1,7 @@
 //! The program `bench` at its smallest size. No test asserts a time: machines are noisy.
 
+#![cfg(target_os = "linux")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::program::{open_files, resident_kib};
+use agent::process::{open_files, resident_kib};
 use serde::Serialize;
 
 use crate::RunError;

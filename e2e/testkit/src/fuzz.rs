@@ -31,7 +31,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use agent::program::resident_kib;
+use agent::process::resident_kib;
 use agent::time::Stopwatch;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 

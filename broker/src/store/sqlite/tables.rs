@@ -29,6 +29,8 @@ pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), St
     check(connection)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     wait_for_disk(connection, true)?;
+    // Of macOS alone, whose fsync does not wait for the disk.
+    connection.pragma_update(None, "fullfsync", "on")?;
     // Deleted values are overwritten in the file.
     connection.pragma_update(None, "secure_delete", "on")?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);

@@ -299,6 +299,7 @@ mod tests {
         for (name, value) in [
             ("journal_mode", "off"),
             ("synchronous", "off"),
+            ("fullfsync", "off"),
             ("secure_delete", "off"),
         ] {
             connection.pragma_update(None, name, value).unwrap();
@@ -320,6 +321,7 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(number("synchronous").await, 2, "FULL");
+        assert_eq!(number("fullfsync").await, 1);
         assert_eq!(number("secure_delete").await, 1);
         assert_eq!(number("busy_timeout").await, 5_000);
         let journal: String = writer

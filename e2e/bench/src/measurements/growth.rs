@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agent::program::open_files;
+use agent::process::open_files;
 use agent::time::Stopwatch;
 
 use super::measure_rounds;

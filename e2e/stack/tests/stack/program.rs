@@ -208,6 +208,7 @@ async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
 }
 
 #[tokio::test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux counts them")]
 async fn a_sandbox_that_finds_no_room_is_refused_and_none_leaves_a_thread_or_a_descriptor() {
     let running = Running::start_with_descriptors(160);
     let control = Http::at(running.url_of("inspector"));

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::program::{Completed, EndsBy, Program, Signal, open_files, output_within};
+use agent::process::{open_files, threads};
+use agent::program::{Completed, EndsBy, Program, Signal, output_within};
 use agent::time::pause;
 
 /// The flags of the addresses.
@@ -84,9 +85,7 @@ impl Running {
     /// The numbers of its threads and open files.
     pub(crate) fn usage(&self) -> (usize, usize) {
         let id = self.program.id();
-        let threads = std::fs::read_dir(format!("/proc/{id}/task"));
-        let files = open_files(id);
-        (threads.expect("Linux").count(), files.expect("Linux"))
+        (threads(id).expect("Linux"), open_files(id).expect("Linux"))
     }
 
     pub(crate) fn url_of(&self, what: &str) -> String {
