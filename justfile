@@ -80,12 +80,14 @@ test: (_need "everything") && _mark-stale
     cargo fmt --all -- --check
     .ci/side_by_side.py {{ SUITES }} --prepare "just _installed" \
         --suite "just check-contract" --suite "just check-service" --suite "just check-kubernetes" \
+        --suite "just check-repository" \
         --suite "just test-sandboxes" --suite "just test-clients" --suite "just test-examples" \
         --suite "just _unless-proven licences check-licences" \
         --suite "just _unless-proven rust-clients test-rust-clients" \
         --suite "just _unless-proven rust-sandboxes test-rust-sandboxes" \
         --suite "just _unless-proven packages test-dist" \
-        --suite "just _unless-proven containers test-container"
+        --suite "just _unless-proven containers test-container" \
+        --suite "just _unless-proven repository test-repository"
 
 # Test one CRATE after a change of it, or those of its tests whose name contains FILTER (agent, broker, contract, demo, mock, stack, conformance, consistency, examiner, testkit)
 [group('test')]
@@ -190,9 +192,14 @@ test-dist: _node _programs _consumers
 test-container: _programs _consumers
     target/consumers/python/bin/python packaging/test_container.py {{ programs }}
 
-# Check the code and what is published beside it: format, lints, the contract, the systemd unit, the Kubernetes manifest
+# Test the files for a consumer's repository, of a debug build: run the commands of each, without GitHub, GitLab or an engine
 [group('test')]
-check: lint check-contract check-service check-kubernetes
+test-repository: _repository-tools _programs _consumers
+    target/repository-tools/bin/python packaging/test_repository.py {{ programs }}
+
+# Check the code and what is published beside it: format, lints, the contract, the systemd unit, the Kubernetes manifest, the files for a repository
+[group('test')]
+check: lint check-contract check-service check-kubernetes check-repository
 
 # Check the format and the lints, and compile every test on the way
 [group('test')]
@@ -237,6 +244,18 @@ check-kubernetes: (_need "python")
     # An unknown kind is only a warning: any output is an error here.
     found=$(target/kubernetes-tools/bin/kubernetes-validate --strict --quiet broker/kubernetes/broker.yaml 2>&1) && [ -z "$found" ] ||
         { echo "$found" >&2; exit 1; }
+
+# Check the files for a consumer's repository, and our workflow, against the schemas of Compose, GitHub and GitLab
+[group('test')]
+check-repository: _repository-tools
+    #!/usr/bin/env bash
+    set -euo pipefail
+    files=packaging/repository
+    is() { target/repository-tools/bin/check-jsonschema --builtin-schema "vendor.$@"; }
+    is compose-spec $files/compose.yaml
+    is github-actions $files/.github/actions/*/action.yml
+    is github-workflows $files/.github/workflows/*.yml .github/workflows/*.yml
+    is gitlab-ci --data-transform gitlab-ci $files/.gitlab-ci.yml
 
 # Check the dependencies against the advisory database (needs the network)
 [group('test')]
@@ -498,7 +517,7 @@ _programs:
     [ -n "${COMPILED:-}" ] || {{ linted }} cargo build --locked --quiet --profile test --workspace --features {{ SUITES }} --bins --test command_line
 
 # Everything that the suites install into the tree
-_installed: _consumers _axe _client-packages _sandbox-packages
+_installed: _consumers _axe _client-packages _sandbox-packages _repository-tools
 
 # What the reference consumers on Flask and Express need
 _consumers: _node
@@ -515,6 +534,9 @@ _client-packages: _node
 _sandbox-packages: _node
     {{ just_executable() }} _node-modules e2e/examples/sandboxes/playwright
     {{ just_executable() }} _python-packages e2e/examples/sandboxes/pytest/requirements.txt target/sandboxes/python
+
+_repository-tools: (_need "python")
+    {{ just_executable() }} _python-packages .ci/repository-tools.txt target/repository-tools
 
 # A recipe that needs no run, as long as the sources of its PROOF are those that were proven
 _unless-proven PROOF RECIPE:

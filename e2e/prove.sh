@@ -179,6 +179,8 @@ proof packages "packages" "$PACKAGES" passed \
     just test-dist
 proof containers "the containers' files" "$PACKAGES" passed \
     just test-container
+proof repository "the files for a consumer's repository" "$PACKAGES" passed \
+    just test-repository
 proof startup "start-up" "$STACK" measured \
     just bench startup
 proof sandboxes "sandboxes" "$STACK" joined \

@@ -33,8 +33,8 @@ fn every_build_takes_the_crates_of_the_lock_file_and_every_tool_has_a_version() 
         let is_fixed = line.contains("==") || line.contains("--requirement");
         assert!(!line.contains("pip install") || is_fixed, "{line}");
     }
-    for file in [".ci/contract-tools.txt", ".ci/kubernetes-tools.txt"] {
-        for line in read(file).lines() {
+    for tools in ["contract", "kubernetes", "repository"] {
+        for line in read(format!(".ci/{tools}-tools.txt")).lines() {
             assert!(line.starts_with('#') || line.contains("=="), "{line}");
         }
     }
@@ -61,6 +61,7 @@ fn what_lets_a_change_land_checks_licences_and_sources_within_a_time() {
         "check-contract",
         "check-service",
         "check-kubernetes",
+        "check-repository",
         "check-licences",
     ] {
         assert!(recipe.contains(part), "{part} in {recipe}");
