@@ -8,6 +8,7 @@
 //! of files: it needs no privileges, applies to the database and its log, and brings a signal
 //! that would end the process.
 
+#[cfg(target_os = "linux")]
 mod power_cut;
 
 use std::fs;
