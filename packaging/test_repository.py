@@ -1,5 +1,5 @@
 """Runs the commands of packaging/repository on this machine, without GitHub, GitLab or a
-container engine: in a folder with a sample app, and with the kit's archive as `just dist` makes it.
+container engine: in a folder with a sample app and an archive of the kit.
 
     just test-repository
 
@@ -105,7 +105,7 @@ def served(folder):
     """The address at which its files are."""
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
@@ -113,7 +113,10 @@ def served(folder):
 def background(command, **where):
     """Runs a command that leaves a stack behind, in a group of its own."""
     process = subprocess.Popen(command, start_new_session=True, **where)
-    assert process.wait() == 0, command
+    if process.wait() != 0:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        raise AssertionError(command)
     return process
 
 
