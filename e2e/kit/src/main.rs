@@ -8,9 +8,12 @@
 //! | `conformance` | `conformance` |
 //! | `examine` | `examine` |
 //! | `practice` | none: exercises with the examiner |
+//! | `parity` | none: the real providers beside the imitations |
 //!
 //! Flags, environment variables, messages and exit statuses are those of the programs,
 //! because both call the same code.
+
+mod parity;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,8 @@ enum Cli {
     #[command(after_help = examiner::cli::after_help("signin-kit examine"))]
     Examine(Box<examiner::cli::Cli>),
     Practice(examiner::practice::Cli),
+    #[command(after_help = parity::AFTER_HELP)]
+    Parity(parity::Cli),
 }
 
 #[tokio::main]
@@ -45,5 +50,6 @@ async fn main() -> ExitCode {
         Cli::Conformance(settings) => settings.run().await,
         Cli::Examine(examine) => examine.run().await,
         Cli::Practice(practice) => practice.run().await,
+        Cli::Parity(parity) => parity.run().await,
     }
 }

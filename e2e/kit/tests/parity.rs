@@ -1,0 +1,176 @@
+//! `signin-kit parity` beside imitations that are bent in one thing each: that is found, nothing
+//! else is, and no secret is written.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use agent::http::{Http, Reach, send};
+use agent::program::{EndsBy, Program};
+use agent::secrets::LeakCheck;
+use mock_upstream::{Client, Misbehaviour, MockUpstream, Next, Provider, Settings, Upstream};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+/// A row of `bends.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Bend {
+    /// The beginning of the requests whose answers are bent; without one, of all.
+    at: String,
+    /// A text of the answer, and what is there instead.
+    from: String,
+    to: String,
+    /// The user who signs in, or what goes wrong then.
+    next: Option<String>,
+    /// The rows of the table.
+    differs: Vec<String>,
+    /// The error in place of a table.
+    fails: Option<String>,
+}
+
+const SECRET: &str = "S3cret-0f-9f8e7d6c5b4a";
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_difference_is_found_and_nothing_else_and_no_secret_is_written() {
+    let bends = include_str!("parity/bends.toml");
+    let bends: BTreeMap<String, Vec<Bend>> = toml::from_str(bends).unwrap();
+    let mut checks = JoinSet::new();
+    for (provider, bend) in bends
+        .into_iter()
+        .flat_map(|(name, all)| all.into_iter().map(move |it| (name.clone(), it)))
+    {
+        checks.spawn(check(provider.parse().unwrap(), bend));
+    }
+    checks.join_all().await;
+}
+
+async fn check(provider: Provider, bend: Bend) {
+    let shown = format!("{provider}: {bend:?}");
+    let port = stack::free_port(Ipv4Addr::LOCALHOST.into()).unwrap();
+    let callback = format!("http://{}/callback", port.local_addr().unwrap());
+    drop(port);
+    let client = Client::new("app", SECRET, [&callback]).unwrap();
+    let mock = MockUpstream::start(Settings::new(client.clone(), client)).await;
+    let mock = mock.unwrap();
+    let upstream = mock.provider(provider);
+    for name in [&bend.next; 5].into_iter().flatten() {
+        upstream.queue(next(upstream, name)).unwrap();
+    }
+    let (fails, differs) = (bend.fails.clone(), bend.differs.clone());
+    let base = format!("http://{}", bent(upstream.address(), bend));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("secret"), SECRET).unwrap();
+    let parity = |flags: String| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_signin-kit"));
+        let flags = format!("parity {} {flags}", provider.name());
+        command.args(flags.split(' ')).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Program::start(command, EndsBy::Kill).unwrap()
+    };
+    let mut program = parity(format!(
+        "--client-id app --secret-file secret --callback {callback} --base {base}"
+    ));
+    while let Some(line) = program.errors.next_line().await {
+        if line.starts_with("http") {
+            tokio::spawn(browse(line));
+        }
+    }
+    let (table, errors) = (program.output.whole(LIMIT).unwrap(), program.errors.text());
+    let code = program.ended().await.unwrap().code();
+    let file = format!("parity-{}.json", provider.name());
+    let recording = fs::read_to_string(folder.path().join(&file)).unwrap_or_default();
+    let leaks = secrets(upstream).search(format!("{table}{errors}{recording}"));
+    assert_eq!(leaks, [], "{shown}");
+    let rows = table.lines().skip(4).filter(|row| !row.is_empty());
+    let rows: Vec<_> = rows.map(|row| row.trim_matches(['|', ' '])).collect();
+    assert_eq!(rows, differs, "{shown}\n{errors}");
+    if let Some(error) = fails {
+        assert_eq!(
+            (code, errors.contains(&error)),
+            (Some(2), true),
+            "{shown}\n{errors}"
+        );
+    } else {
+        assert_eq!(code, Some(i32::from(!rows.is_empty())), "{shown}");
+        let again = parity(format!("--recording {file}"));
+        assert_eq!(again.output.whole(LIMIT).unwrap(), table, "{shown}");
+    }
+}
+
+fn next(upstream: &Upstream, name: &str) -> Next {
+    match Misbehaviour::parse(upstream.provider(), name) {
+        Ok(misbehaviour) => Next::Misbehave(misbehaviour),
+        Err(_) => Next::User(upstream.known_user(name).unwrap()),
+    }
+}
+
+/// What the program has sent and received, and the user.
+fn secrets(upstream: &Upstream) -> LeakCheck {
+    let mut secrets = vec![SECRET.to_owned(), "people.example".to_owned()];
+    for call in upstream.backend_calls() {
+        let answer = call.answer.clone().unwrap_or_default();
+        let sent = ["code", "code_verifier"].map(|name| call.fields[name].clone());
+        let got = ["access_token", "id_token"].map(|name| answer[name].clone());
+        let all = sent.iter().chain(&got).filter_map(Value::as_str);
+        secrets.extend(all.filter(|it| it.len() > 15).map(str::to_owned));
+    }
+    LeakCheck::over(secrets.into_iter().map(|it| ("secret", it)))
+}
+
+async fn browse(mut url: String) {
+    let http = Http::new(Reach::Loopback, LIMIT).unwrap();
+    loop {
+        let request = http.client_for(&url).unwrap().get(&url);
+        match send(request, 1024).await.ok().and_then(|it| it.location()) {
+            Some(location) => url = location,
+            None => return,
+        }
+    }
+}
+
+/// The address of a server that passes everything on, and bends the answers.
+fn bent(upstream: SocketAddr, bend: Bend) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let _ = pass_on(client, upstream, &bend);
+        }
+    });
+    address
+}
+
+fn pass_on(mut client: TcpStream, upstream: SocketAddr, bend: &Bend) -> io::Result<()> {
+    let (mut request, mut head) = (BufReader::new(client.try_clone()?), String::new());
+    while !head.ends_with("\r\n\r\n") && request.read_line(&mut head)? > 0 {}
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    request.read_exact(&mut body)?;
+    let mut server = TcpStream::connect(upstream)?;
+    server.write_all(
+        head.replacen("\r\n", "\r\nconnection: close\r\n", 1)
+            .as_bytes(),
+    )?;
+    server.write_all(&body)?;
+    let mut answer = String::new();
+    server.read_to_string(&mut answer)?;
+    if head.starts_with(&bend.at) {
+        answer = answer.replacen(&bend.from, &bend.to, 1);
+    }
+    // The length may be another now; the answer ends with the connection.
+    client.write_all(
+        answer
+            .replacen("content-length", "x-request-id", 1)
+            .as_bytes(),
+    )
+}
