@@ -15,7 +15,7 @@ use mock_upstream::{Client, MockUpstream, Provider, Settings};
 use url::Url;
 
 use callback::Callback;
-use probes::{Answers, Probes, Run};
+use probes::{Answers, Probes, record};
 
 /// Compare the real Google or GitHub with its imitation, by a client of yours
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Cli {
     #[arg(long, value_name = "ID", required_unless_present = "recording")]
     client_id: Option<String>,
 
-    /// A file with its secret
+    /// A file with its secret; /dev/stdin reads it from standard input
     #[arg(long, value_name = "FILE", required_unless_present = "recording")]
     secret_file: Option<String>,
 
@@ -79,10 +79,11 @@ impl Cli {
             Provider::Google => include_str!("parity/google.toml"),
             Provider::GitHub => include_str!("parity/github.toml"),
         })?;
-        let real = match &self.recording {
-            Some(file) => recorded(file, provider)?,
+        let file = match &self.recording {
+            Some(file) => file.clone(),
             None => self.record(&probes).await?,
         };
+        let real = recorded(&file, provider)?;
         let imitation = imitation(provider, &probes).await?;
         let rows = report::rows(&real, &imitation, &probes.varies);
         let title = format!("{} differences in {} answers", rows.len(), imitation.len());
@@ -95,19 +96,20 @@ impl Cli {
         Ok(rows.is_empty())
     }
 
-    /// Asks the provider, and keeps the recording.
-    async fn record(&self, probes: &Probes) -> Result<Answers, Box<dyn Error>> {
-        let [id, file] =
-            [&self.client_id, &self.secret_file].map(|it| it.as_deref().unwrap_or_default());
-        let secret = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    /// Asks the provider, and returns the file with the recording.
+    async fn record(&self, probes: &Probes) -> Result<String, Box<dyn Error>> {
+        let [id, file] = [&self.client_id, &self.secret_file];
+        let [id, file] = [id, file].map(|it| it.as_deref().unwrap_or_default());
+        let secret = fs::read_to_string(file);
+        let secret = secret.map_err(|error| format!("--secret-file {file}: {error}"))?;
         let callback = Callback::listen(&self.callback).await?;
         let client = [id, secret.trim(), self.callback.as_str()];
-        let run = Run::new(probes, client, self.base.clone(), Some(callback))?;
-        let recording = BTreeMap::from([(format(self.provider), run.record().await?)]);
+        let answers = record(probes, client, self.base.clone(), Some(callback)).await?;
+        let recording = BTreeMap::from([(format(self.provider), answers)]);
         let file = format!("parity-{}.json", self.provider.name());
         let text = serde_json::to_string_pretty(&recording)?;
         fs::write(&file, text).map_err(|error| format!("{file}: {error}"))?;
-        Ok(recording.into_values().flatten().collect())
+        Ok(file)
     }
 }
 
@@ -117,10 +119,12 @@ fn format(provider: Provider) -> String {
 }
 
 fn recorded(file: &str, provider: Provider) -> Result<Answers, String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let text = fs::read_to_string(file);
+    let text = text.map_err(|error| format!("--recording {file}: {error}"))?;
     let recording: Option<BTreeMap<String, Answers>> = serde_json::from_str(&text).ok();
     let answers = recording.and_then(|mut it| it.remove(&format(provider)));
-    answers.ok_or_else(|| format!("{file} is no recording of {provider} by this version"))
+    let problem = || format!("--recording {file} is none of {provider}, or by another version");
+    answers.ok_or_else(problem)
 }
 
 /// The answers of the imitation, which is asked each time.
@@ -130,5 +134,5 @@ async fn imitation(provider: Provider, probes: &Probes) -> Result<Answers, Box<d
     let registered = Client::new(id, secret, [callback])?;
     let mock = MockUpstream::start(Settings::new(registered.clone(), registered)).await?;
     let base = Url::parse(mock.provider(provider).url())?;
-    Run::new(probes, client, Some(base), None)?.record().await
+    record(probes, client, Some(base), None).await
 }

@@ -10,7 +10,6 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use agent::http::{Http, Reach, send};
 use agent::program::{EndsBy, Program};
 use agent::secrets::LeakCheck;
 use mock_upstream::{Client, Misbehaviour, MockUpstream, Next, Provider, Settings, Upstream};
@@ -80,7 +79,7 @@ async fn check(provider: Provider, bend: Bend) {
     ));
     while let Some(line) = program.errors.next_line().await {
         if line.starts_with("http") {
-            tokio::spawn(browse(line));
+            tokio::spawn(reqwest::get(line));
         }
     }
     let (table, errors) = (program.output.whole(LIMIT).unwrap(), program.errors.text());
@@ -123,17 +122,6 @@ fn secrets(upstream: &Upstream) -> LeakCheck {
         secrets.extend(all.filter(|it| it.len() > 15).map(str::to_owned));
     }
     LeakCheck::over(secrets.into_iter().map(|it| ("secret", it)))
-}
-
-async fn browse(mut url: String) {
-    let http = Http::new(Reach::Loopback, LIMIT).unwrap();
-    loop {
-        let request = http.client_for(&url).unwrap().get(&url);
-        match send(request, 1024).await.ok().and_then(|it| it.location()) {
-            Some(location) => url = location,
-            None => return,
-        }
-    }
 }
 
 /// The address of a server that passes everything on, and bends the answers.

@@ -45,8 +45,8 @@ struct Probe {
 }
 
 /// A client of a provider or of its imitation.
-pub(super) struct Run<'a> {
-    probes: &'a Probes,
+struct Run<'a> {
+    shared: &'a BTreeMap<String, String>,
     http: Http,
     /// The place that is asked instead of the provider.
     base: Option<Url>,
@@ -56,54 +56,58 @@ pub(super) struct Run<'a> {
     values: BTreeMap<&'a str, String>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(
-        probes: &'a Probes,
-        [id, secret, redirect_uri]: [&str; 3],
-        base: Option<Url>,
-        callback: Option<Callback>,
-    ) -> Result<Self, String> {
-        let reach = base.as_ref().map_or(Reach::Anywhere, |_| Reach::Loopback);
-        let values = BTreeMap::from([
-            ("client_id", id.to_owned()),
-            ("client_secret", secret.to_owned()),
-            ("callback", redirect_uri.to_owned()),
-            ("basic", STANDARD.encode(format!("{id}:{secret}"))),
-        ]);
-        let http = Http::new(reach, Duration::from_secs(30))?;
-        Ok(Self {
-            probes,
-            http,
-            base,
-            callback,
-            values,
-        })
-    }
-
-    pub(super) async fn record(mut self) -> Result<Answers, Box<dyn Error>> {
-        self.begin_login();
-        let mut answers = Answers::new();
-        for probe in &self.probes.probes {
-            if self.callback.is_some() {
-                writeln!(io::stderr(), "{}", probe.name)?;
-            }
-            let answer = self.answer(probe).await;
-            let answer = answer.map_err(|error| format!("{}: {error}", probe.name))?;
-            if let Some(name) = &probe.needs {
-                let part = |name: &str| {
-                    let body = &answer["body"];
-                    let mut places = [&answer["parameter"], body, &body["form"]].into_iter();
-                    places.find_map(|place| place[name].as_str())
-                };
-                let value = part(name).ok_or_else(|| refused(&probe.name, name, part("error")))?;
-                self.values.insert(name, value.to_owned());
-            }
-            answers.push((probe.name.clone(), shape::of(&answer)));
+/// The answers to a client's requests, made to the provider or to the place at `base`.
+pub(super) async fn record(
+    probes: &Probes,
+    [id, secret, redirect_uri]: [&str; 3],
+    base: Option<Url>,
+    callback: Option<Callback>,
+) -> Result<Answers, Box<dyn Error>> {
+    let reach = base.as_ref().map_or(Reach::Anywhere, |_| Reach::Loopback);
+    let values = BTreeMap::from([
+        ("client_id", id.to_owned()),
+        ("client_secret", secret.to_owned()),
+        ("callback", redirect_uri.to_owned()),
+        ("basic", STANDARD.encode(format!("{id}:{secret}"))),
+    ]);
+    let http = Http::new(reach, Duration::from_secs(30))?;
+    let mut run = Run {
+        shared: &probes.shared,
+        http,
+        base,
+        callback,
+        values,
+    };
+    run.begin_login();
+    let mut answers = Answers::new();
+    for probe in &probes.probes {
+        if run.callback.is_some() {
+            writeln!(io::stderr(), "{}", probe.name)?;
         }
-        Ok(answers)
+        let answer = run.answer(probe).await;
+        let answer = answer.map_err(|error| format!("{}: {error}", probe.name))?;
+        answers.push((probe.name.clone(), shape::of(&answer)));
+    }
+    Ok(answers)
+}
+
+impl<'a> Run<'a> {
+    /// Asks, and keeps what later requests need.
+    async fn answer(&mut self, probe: &'a Probe) -> Result<Value, Box<dyn Error>> {
+        let answer = self.ask(probe).await?;
+        if let Some(name) = &probe.needs {
+            let part = |name: &str| {
+                let body = &answer["body"];
+                let mut places = [&answer["parameter"], body, &body["form"]].into_iter();
+                places.find_map(|place| place[name].as_str())
+            };
+            let value = part(name).ok_or_else(|| refused(name, part("error")))?;
+            self.values.insert(name, value.to_owned());
+        }
+        Ok(answer)
     }
 
-    async fn answer(&mut self, probe: &Probe) -> Result<Value, Box<dyn Error>> {
+    async fn ask(&mut self, probe: &Probe) -> Result<Value, Box<dyn Error>> {
         let (method, address) = probe.request.split_once(' ').unwrap_or_default();
         if method != "SIGN-IN" {
             return self.send(method, self.url(address)?, probe).await;
@@ -156,7 +160,7 @@ impl<'a> Run<'a> {
 
     /// The fields of a form or a query. Of one that is there twice, the last counts.
     fn fields(&self, text: &str) -> BTreeMap<String, String> {
-        let text = filled(text, &self.probes.shared);
+        let text = filled(text, self.shared);
         let fields = form_urlencoded::parse(text.as_bytes());
         let fields = fields.map(|(name, value)| (name.into(), filled(&value, &self.values)));
         let mut fields: BTreeMap<_, _> = fields.collect();
@@ -173,11 +177,11 @@ fn filled<K: Display>(text: &str, values: &BTreeMap<K, String>) -> String {
     text
 }
 
-fn refused(request: &str, part: &str, error: Option<&str>) -> String {
-    let error = spelt(error.unwrap_or_default());
+fn refused(part: &str, error: Option<&str>) -> String {
+    let error = error.map(|it| format!(", but the error {}", spelt(it)));
     format!(
-        "{request}: no {part} came, but the error {error}. Are the client's id and secret right, \
-         and is the callback registered exactly so? A sign-in must not be cancelled, nor take \
-         three minutes"
+        "no {part} came{}. Are the client's id and secret right, and is the callback registered \
+         exactly so? A sign-in must not be cancelled, nor take three minutes",
+        error.unwrap_or_default()
     )
 }

@@ -88,6 +88,7 @@ fn kind_of(name: &str, value: &Value) -> String {
         Value::Object(_) => "object",
         Value::String(text) => match text.as_str() {
             "" => "empty text",
+            _ if name == "status" && text.parse::<u16>().is_ok() => text,
             // Google changes their order.
             _ if name == "scope" => return spelt(&sorted(text)),
             _ if WORDS["spelt"].contains(name) => return spelt(text),
