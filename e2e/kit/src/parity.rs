@@ -86,13 +86,10 @@ impl Cli {
         let real = recorded(&file, provider)?;
         let imitation = imitation(provider, &probes).await?;
         let rows = report::rows(&real, &imitation, &probes.varies);
-        let title = format!("{} differences in {} answers", rows.len(), imitation.len());
+        let title = format!("differences in {} answers: {}", imitation.len(), rows.len());
         let head = format!("| request | part | {provider} | imitation |\n|---|---|---|---|");
-        writeln!(
-            io::stdout(),
-            "# {provider}: {title}\n\n{head}\n{}",
-            rows.concat()
-        )?;
+        let table = rows.concat();
+        writeln!(io::stdout(), "# {provider}, {title}\n\n{head}\n{table}")?;
         Ok(rows.is_empty())
     }
 

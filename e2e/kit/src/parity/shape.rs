@@ -108,7 +108,7 @@ fn sorted(scopes: &str) -> String {
     Vec::from_iter(scopes).join(" ")
 }
 
-/// The text in known words.
+/// The text in known words, without what ends a line or a cell of a table.
 pub(super) fn spelt(text: &str) -> String {
     let is_mark = |it: char| !it.is_alphanumeric();
     let pieces = text.split_inclusive(is_mark).map(|piece| {
@@ -121,5 +121,6 @@ pub(super) fn spelt(text: &str) -> String {
             _ => format!("…{mark}"),
         }
     });
-    format!("`{}`", pieces.collect::<String>())
+    let text: String = pieces.collect();
+    format!("`{}`", text.replace(['\n', '\r', '|'], " "))
 }
