@@ -44,6 +44,7 @@ from test_container import HERE, PROGRAMS, Container, scratch, test_app  # noqa:
 
 FILES = HERE / "repository"
 PYTHON = HERE.parent / "target/consumers/python/bin"
+ODD = HERE.parent / "e2e/examiner/tests/odd/app.py"
 ARCHIVE = scratch() / "kit.tar.gz"
 CONTROL = ("127.0.0.1", 8010)
 # What the examination of a debug build needs here: it is not about Chromium.
@@ -181,7 +182,7 @@ def test_action():
 def test_gitlab_job():
     """An app that does not: the job fails, and has its report and its badge."""
     job = read(".gitlab-ci.yml")["sign-in"]
-    environment = os.environ | job["variables"] | {"SIGNIN_COMMAND": "python minimal.py", "SIGNIN_FLAGS": FLAGS}
+    environment = os.environ | job["variables"] | {"SIGNIN_COMMAND": f"python {ODD} plain", "SIGNIN_FLAGS": FLAGS}
     environment["PATH"] = f"{PYTHON}:{environment['PATH']}"
     script = ["bash", "-eo", "pipefail", "-c", "\n".join(job["script"])]
     assert subprocess.run(script, cwd=repository(), env=environment).returncode == 1

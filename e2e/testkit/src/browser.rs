@@ -241,18 +241,6 @@ impl Browser {
         });
     }
 
-    /// Another browser with a copy of all cookies.
-    #[must_use]
-    pub fn with_same_cookies(&self) -> Self {
-        Self {
-            http: self.http.clone(),
-            sends: self.sends,
-            page: self.page.clone(),
-            jar: Mutex::new(self.jar().clone()),
-            steps: Mutex::default(),
-        }
-    }
-
     fn jar(&self) -> MutexGuard<'_, CookieJar> {
         locked(&self.jar)
     }

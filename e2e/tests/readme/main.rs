@@ -1,5 +1,5 @@
 //! The examples of the README, run as they are: the flow in seven lines of curl, and backends in three
-//! languages, each of which signs users in, and reads a result once.
+//! languages, each of which signs users in, reads a result once, and gets an A of the examiner.
 //!
 //! Needs curl 7.82, and the packages of the consumers in Python and Node;
 //! `just test-examples` installs those and builds the backend in Rust.
@@ -8,19 +8,41 @@
 
 mod program;
 
+use std::future::pending;
 use std::process::Command;
 use std::time::Duration;
 
 use agent::program::output_within;
-use mock_upstream::{Misbehaviour, Next};
+use examiner::{ChromiumSettings, ExaminationPlan};
 use serde_json::Value;
-use stack::faults::{Fault, FaultInjection};
 use stack::{Stack, StackSettings};
 use testkit::browser::Browser;
 use testkit::response::REFUSED;
+use testkit::server::free_port;
 use tokio::task::spawn_blocking;
 
 use crate::program::{Language, MAX_SESSIONS, RunningBackend};
+
+/// Chromium is left out: a browser of the examiner's own shows the same of these.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_examiner_finds_nothing_wrong_with_any() {
+    for language in Language::ALL {
+        let start = format!("http://localhost:{}/", free_port());
+        let mut plan = ExaminationPlan::new(start.parse().unwrap());
+        let command = language.command();
+        let words = [command.get_program()]
+            .into_iter()
+            .chain(command.get_args());
+        plan.command = words.map(|it| it.to_str().unwrap().to_owned()).collect();
+        plan.chromium = ChromiumSettings::Off;
+        let report = examiner::examine(&plan, &mut |_| (), pending()).await;
+        let report = report.unwrap().unwrap();
+        let red = report.results.iter().filter(|it| it.verdict.is_red());
+        let red: Vec<_> = red.map(|it| (&it.check.id, &it.actual)).collect();
+        assert_eq!(red, [], "{language:?}");
+        assert_eq!(report.title(), "Grade A", "{language:?}");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_signs_in_and_a_callback_reads_only_the_login_of_its_own_browser_and_once() {
@@ -32,7 +54,7 @@ async fn a_user_signs_in_and_a_callback_reads_only_the_login_of_its_own_browser_
         for browser in [&app.browser, &Browser::new()] {
             let (status, page) = app.open(browser, "/callback").await;
             assert_eq!(status, 400, "{language:?}");
-            shows(&page, "No sign-in is under way in this browser.");
+            shows(&page, "No finished sign-in was found in this browser.");
         }
         assert_eq!(app.reads().await, [true, true], "{language:?}");
         let (_, home) = app.open(&app.browser, "/").await;
@@ -41,45 +63,17 @@ async fn a_user_signs_in_and_a_callback_reads_only_the_login_of_its_own_browser_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cookie_known_before_the_login_is_worth_nothing_afterwards() {
+async fn two_logins_of_one_browser_both_end() {
     for language in Language::ALL {
         let app = RunningBackend::start(language).await;
-        app.sign_in("google").await;
-        let attacker = app.browser.with_same_cookies();
-        app.sign_in("google").await;
-        let (_, home) = app.open(&attacker, "/").await;
-        shows(&home, "You are signed out.");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lost_answer_is_not_read_again_and_signs_nobody_in() {
-    for language in Language::ALL {
-        let app = RunningBackend::start(language).await;
-        let read = "POST /v1/login/result".parse().unwrap();
-        let lost = FaultInjection::next(read, Fault::LoseResponse);
-        app.stack.faults().arm(lost);
-        shows(&app.sign_in("google").await, "Please start again.");
-        assert_eq!(app.reads().await, [false], "{language:?}");
-        let (_, home) = app.open(&app.browser, "/").await;
-        shows(&home, "You are signed out.");
-        shows(&app.sign_in("google").await, "Signed in as sub_");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_login_that_the_user_cancels_changes_nothing() {
-    for language in Language::ALL {
-        let app = RunningBackend::start(language).await;
-        for before in ["You are signed out.", "Signed in as sub_"] {
-            let cancel = Next::Misbehave(Misbehaviour::Deny);
-            app.stack.upstream().github().queue(cancel).unwrap();
-            let page = app.sign_in("github").await;
-            shows(&page, "The sign-in failed: access_denied.");
-            let (_, home) = app.open(&app.browser, "/").await;
-            shows(&home, before);
-            app.sign_in("google").await;
+        for _ in 0..2 {
+            app.start_in(&app.browser).await;
         }
+        for _ in 0..2 {
+            let (status, _) = app.open(&app.browser, "/callback").await;
+            assert_eq!(status, 303, "{language:?}");
+        }
+        assert_eq!(app.reads().await, [true, true], "{language:?}");
     }
 }
 
@@ -94,28 +88,11 @@ async fn starts_beyond_the_capacity_end_the_oldest_login_and_sign_no_user_out() 
         }
         let newest = app.start_elsewhere().await;
         let (_, page) = app.open(&oldest, "/callback").await;
-        shows(&page, "No sign-in is under way in this browser.");
+        shows(&page, "No finished sign-in was found in this browser.");
         let (status, _) = app.open(&newest, "/callback").await;
         assert_eq!(status, 303, "{language:?}");
         let (_, home) = app.open(&app.browser, "/").await;
         shows(&home, "Signed in as sub_");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn every_page_is_kept_in_no_cache_and_shown_in_no_frame() {
-    for language in Language::ALL {
-        let app = RunningBackend::start(language).await;
-        for path in ["/", "/callback"] {
-            let page = app.browser.open(&format!("{}{path}", app.here)).await;
-            assert_eq!(
-                page.header("cache-control"),
-                Some("no-store"),
-                "{language:?}"
-            );
-            let policy = page.header("content-security-policy").unwrap();
-            assert!(policy.contains("frame-ancestors 'none'"), "{language:?}");
-        }
     }
 }
 

@@ -27,7 +27,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 impl Language {
     pub(crate) const ALL: [Self; 3] = [Self::Python, Self::JavaScript, Self::Rust];
 
-    fn command(self) -> Command {
+    pub(crate) fn command(self) -> Command {
         let top = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
         let (program, file) = match self {
             Self::Python => (
@@ -101,11 +101,16 @@ impl RunningBackend {
 
     /// Presses the button in another browser, up to the callback, and returns the browser.
     pub(crate) async fn start_elsewhere(&self) -> Browser {
+        let browser = Browser::new().on_page(&format!("{}/", self.here));
+        self.start_in(&browser).await;
+        browser
+    }
+
+    /// Presses the button in `browser`, up to the callback.
+    pub(crate) async fn start_in(&self, browser: &Browser) {
         let page = format!("{}/", self.here);
-        let browser = Browser::new().on_page(&page);
         let (button, callback) = (format!("{page}login/google"), format!("{page}callback"));
         browser.press_until(&page, &button, &callback).await;
-        browser
     }
 
     /// Opens a page of the backend in `browser`: the status and the page.
