@@ -81,17 +81,24 @@ fn home(cookie: SessionCookie, consumer: &State<Arc<Consumer>>) -> Page {
 /// a fresh cookie.
 #[post("/login")]
 async fn login(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
-    let (key, cookie) = (secret(), secret());
+    let key = secret();
     let fields = json!({ "session_key": key, "provider": "google" });
     let Ok(started) = consumer.call_broker("/v1/login/session", fields).await else {
         return Err(show("The sign-in is unavailable."));
     };
-    consumer.keep(&cookie, Session::UnderWay(key));
-    // Lax: a Strict cookie is not sent on the way back from the provider.
-    let cookie = Cookie::build(("sid", cookie)).same_site(SameSite::Lax);
-    cookies.add(cookie.http_only(true));
+    consumer.keep(&new_cookie(cookies), Session::UnderWay(key));
     let url = started["authorization_url"].as_str().unwrap();
     Ok(Redirect::to(url.to_owned()))
+}
+
+/// The value of a fresh cookie, at the start of a login and at its end: an attacker may know, or
+/// have planted, an earlier one.
+fn new_cookie(cookies: &CookieJar<'_>) -> String {
+    let value = secret();
+    // Lax: a Strict cookie is not sent on the way back from the provider.
+    let cookie = Cookie::build(("sid", value.clone())).same_site(SameSite::Lax);
+    cookies.add(cookie.http_only(true));
+    value
 }
 
 /// Answers HEAD without the handler of GET, which would read the result for a link
@@ -102,6 +109,7 @@ fn callback_head() {}
 #[get("/callback")]
 async fn callback(
     cookie: SessionCookie,
+    cookies: &CookieJar<'_>,
     consumer: &State<Arc<Consumer>>,
 ) -> Result<Redirect, Page> {
     let SessionCookie(cookie) = cookie;
@@ -123,7 +131,7 @@ async fn callback(
                 Some(name) => name.to_owned(),
                 None => format!("account {}", profile["subject"].as_str().unwrap()),
             };
-            consumer.keep(&cookie, Session::SignedIn(who));
+            consumer.keep(&new_cookie(cookies), Session::SignedIn(who));
             Ok(Redirect::to("/"))
         }
         Some("failed") => {
