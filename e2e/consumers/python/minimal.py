@@ -3,7 +3,7 @@ begin with. Its logins and sessions are in memory: in an application of yours th
 all its processes share. The start of a login needs a rate limit by address at your proxy: it takes
 no credentials, and ends the oldest login when all places are taken."""
 
-import asyncio, html, os, re, secrets, time
+import asyncio, collections, html, os, re, secrets, time
 
 import httpx
 from flask import Flask, abort, after_this_request, make_response, redirect, request
@@ -15,7 +15,7 @@ app, MAX_SESSIONS, IS_SECURE = Flask(__name__), int(os.environ.get("MAX_SESSIONS
 SESSION_COOKIE = "__Host-minimal" if IS_SECURE else "minimal"
 LOGIN_COOKIES = [f"{SESSION_COOKIE}_login_{number}" for number in range(4)]
 # By their cookies, the oldest first. Apart, so that starting logins signs no user out.
-LOGINS, SESSIONS = {}, {}
+LOGINS, SESSIONS = collections.OrderedDict(), collections.OrderedDict()
 NO_LOGIN = "No finished sign-in was found in this browser. Please start again."
 
 # The sign-in
@@ -81,7 +81,7 @@ def keep(table, name, seconds, value):
     cookie = secrets.token_urlsafe(32)
     table[cookie] = value | {"ends": time.time() + seconds}
     while len(table) > MAX_SESSIONS:
-        table.pop(next(iter(table)), None)
+        table.popitem(last=False)
 
     @after_this_request
     def set_cookie(response):  # Lax: a Strict cookie does not come back from a provider
