@@ -31,7 +31,7 @@ const INCONCLUSIVE: u8 = 2;
 /// specification is silent and this broker differs from this kit; SKIPPED, with the
 /// reason; HARNESS, for an error of the runner itself.
 ///
-/// Against a stack (`just up`), --control is all it needs. It then registers two
+/// Against a stack of this kit, --control is all it needs. It then registers two
 /// projects of its own there, queues the user of each sign-in, and moves the clock
 /// ahead by a quarter of an hour.
 #[derive(Debug, Parser)]

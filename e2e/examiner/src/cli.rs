@@ -20,7 +20,7 @@ pub(crate) use settings::control_address;
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
 /// START is the page on which a visitor chooses to sign in. The app runs already,
-/// configured for the stack of `just up`; or the examiner starts it by COMMAND, with
+/// configured for the stack at --control; or the examiner starts it by COMMAND, with
 /// SIGNIN_BASE_URL, SIGNIN_CLIENT_ID, SIGNIN_CLIENT_SECRET, CONSUMER_BASE_URL, PORT and
 /// KIT_CLOCK_URL in its environment, and a stack of its own.
 ///

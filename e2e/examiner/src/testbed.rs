@@ -61,8 +61,9 @@ impl Testbed {
     pub(crate) async fn attach(control: &str, start: &Url) -> Result<Self, String> {
         Self::on_stack(control, start).await.map_err(|error| {
             format!(
-                "{error}. Start one with `just up`, name another with --control, or give the app's command after -- \
-                 and the examiner starts both"
+                "{error}. Start one with `{}`, name another with --control, or give the app's command after -- \
+                 and the examiner starts both",
+                stack::wording::commands("just up")
             )
         })
     }

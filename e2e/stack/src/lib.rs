@@ -47,7 +47,7 @@
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
 //! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
 //! | [`sources`] | the reference consumers' source, and the places in it that teaching texts point at |
-//! | [`documents`] | the documents of the repository |
+//! | [`documents`], [`wording`] | the documents of the repository as pages, and their commands and addresses as a reader can use them |
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
@@ -105,6 +105,7 @@ mod labels;
 
 pub mod documents;
 pub mod sources;
+pub mod wording;
 
 pub mod proxy;
 

@@ -15,11 +15,15 @@ pub(crate) type PageResponse = (Status, RawHtml<String>);
 
 /// A style sheet, script or picture, which is compiled into the program.
 #[derive(Clone)]
-struct Asset(ContentType, &'static str);
+struct Asset(ContentType, &'static [u8]);
 
 /// The route of an asset at `path`.
-pub(crate) fn asset(path: &str, media_type: ContentType, content: &'static str) -> Route {
-    Route::new(Method::Get, path, Asset(media_type, content))
+pub(crate) fn asset(
+    path: &str,
+    media_type: ContentType,
+    content: &'static (impl AsRef<[u8]> + ?Sized),
+) -> Route {
+    Route::new(Method::Get, path, Asset(media_type, content.as_ref()))
 }
 
 #[rocket::async_trait]

@@ -280,7 +280,7 @@ fn explained(status: Status, request: &Request<'_>) -> ControlError {
         ),
         _ if status != Status::NotFound => ControlError::new(status, status.reason_lossy()),
         methods if methods.is_empty() => {
-            ControlError::not_found("there is no such call; the calls are listed at /calls")
+            ControlError::not_found("nothing is here; calls are at /calls, documents at /docs")
         }
         methods => ControlError::wrong_method(methods),
     }

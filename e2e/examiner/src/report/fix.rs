@@ -103,14 +103,7 @@ impl Report {
 
 /// The command that runs this program: from where it was built, `just` builds it anew.
 pub(crate) fn program() -> String {
-    let path = std::env::current_exe().unwrap_or_default();
-    let is_built_here = path.iter().any(|part| part == "target");
-    let command = match path.file_name().and_then(OsStr::to_str) {
-        Some("signin-kit") => "signin-kit examine",
-        _ if is_built_here => "just examine",
-        _ => "examine",
-    };
-    command.to_owned()
+    stack::wording::commands("just examine")
 }
 
 /// The parts of a name whose value is a secret.

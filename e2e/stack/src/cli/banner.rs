@@ -17,7 +17,9 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
          \x20   inspector         {}\n\
          \x20   control           {} (the same address; its calls are at /calls)\n\
          \x20   imitated Google   {}\n\
-         \x20   imitated GitHub   {}\n\n\
+         \x20   imitated GitHub   {}\n\
+         \x20   documents         {}/docs (how to connect, test and examine your app)\n\
+         \x20   example apps      {}/source (in seven languages)\n\n\
          {}{}{}\n",
         urls.consumer,
         urls.broker,
@@ -25,6 +27,8 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
         urls.control,
         urls.google,
         urls.github,
+        urls.control,
+        urls.control,
         stack
             .ca_file()
             .map(|ca| trust(ca, stack))

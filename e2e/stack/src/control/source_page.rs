@@ -1,5 +1,5 @@
-//! The pages `/source`: the files of the reference consumer that teaching texts point at,
-//! and the places in them. Only these files are served, from the program itself.
+//! The pages `/source`: the files of the reference consumers, and the places in the demo that
+//! teaching texts point at. Only these files are served, from the program itself.
 
 use std::path::Path;
 
@@ -7,12 +7,13 @@ use askama::Template;
 use rocket::http::ContentType;
 use rocket::http::uri::Segments;
 use rocket::http::uri::fmt::Path as InPath;
-use rocket::response::content::RawHtml;
-use rocket::{Route, get, routes};
+use rocket::response::content::{RawHtml, RawText};
+use rocket::{Either, Route, get, routes};
 
+use super::docs_page::PageOrText;
 use crate::page::{PageHeader, asset, html};
-use crate::request::{ControlError, Runtime};
-use crate::sources::{Place, SourceFile};
+use crate::request::Runtime;
+use crate::sources::{LANGUAGES, Place, SourceFile};
 
 pub(super) fn routes() -> Vec<Route> {
     let style = include_str!("../../static/source.css");
@@ -25,7 +26,6 @@ pub(super) fn routes() -> Vec<Route> {
 #[template(path = "source/index.html")]
 struct IndexPage {
     header: PageHeader,
-    files: Vec<&'static SourceFile>,
 }
 
 #[derive(Template)]
@@ -43,27 +43,25 @@ struct Line {
     class: &'static str,
 }
 
-/// The list of files and places.
+/// The list of languages, files and places.
 #[get("/source")]
 fn index(runtime: &Runtime) -> RawHtml<String> {
-    html(&IndexPage {
-        header: PageHeader::new(runtime),
-        files: SourceFile::all().collect(),
-    })
+    let header = PageHeader::new(runtime);
+    html(&IndexPage { header })
 }
 
-/// One file, with an anchor at each line.
-#[get("/source/<path..>")]
-fn file(path: Segments<'_, InPath>, runtime: &Runtime) -> Result<RawHtml<String>, ControlError> {
-    let path = path.collect::<Vec<_>>().join("/");
-    let file = SourceFile::at(&path).ok_or_else(|| {
-        ControlError::not_found("there is no such file; the files are at /source")
-    })?;
-    Ok(html(&FilePage {
+/// One file, with an anchor at each line; with `?raw` as plain text.
+#[get("/source/<path..>?<raw>")]
+fn file(path: Segments<'_, InPath>, raw: Option<&str>, runtime: &Runtime) -> Option<PageOrText> {
+    let file = SourceFile::at(&path.collect::<Vec<_>>().join("/"))?;
+    if raw.is_some() {
+        return Some(Either::Right(RawText(file.text.to_owned())));
+    }
+    Some(Either::Left(html(&FilePage {
         header: PageHeader::new(runtime),
         file,
         lines: lines(file),
-    }))
+    })))
 }
 
 fn lines(file: &'static SourceFile) -> Vec<Line> {

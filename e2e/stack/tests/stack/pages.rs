@@ -1,8 +1,12 @@
 //! The pages beside the inspector's: the panel that the stack adds to those of the demo, the
 //! source that it points at, and the contract's page.
 
+use std::collections::BTreeMap;
+
 use reqwest::Method;
 use serde_json::{Value, json};
+use stack::documents::DOCUMENTS;
+use stack::sources::LANGUAGES;
 
 use crate::test_stack::TestStack;
 use testkit::browser::{Browser, UNSERVED};
@@ -116,6 +120,115 @@ async fn only_the_files_of_the_list_are_served_as_source() {
     ] {
         let page = control.get(path).send().await;
         assert_eq!(page.status, status, "{path}");
+    }
+    for file in LANGUAGES
+        .iter()
+        .flat_map(|it| it.minimal.iter().chain(it.files))
+    {
+        assert!(index.text().contains(file.path), "{}", file.path);
+        let raw = control.get(format!("/source/{}?raw", file.path));
+        raw.send().await.is(200, file.text);
+    }
+}
+
+/// Each document leads only to pages and anchors that are there, at the addresses of this stack.
+#[tokio::test]
+async fn every_link_of_every_document_leads_to_a_page_and_its_anchor() {
+    let stack = TestStack::start().await;
+    let control = Http::at(&stack.urls().control);
+    let index = control.get("/docs").send().await;
+    let mut pages = BTreeMap::from([("/docs".to_owned(), index.text().to_owned())]);
+    for document in DOCUMENTS {
+        let page = control.get(document.href()).send().await;
+        assert!(index.text().contains(&document.href()), "{}", document.path);
+        assert!(!page.text().contains(" style="), "{}", document.path);
+        pages.insert(document.href(), page.text().to_owned());
+    }
+    let mut links = Vec::new();
+    for (path, page) in &pages {
+        let page = page.split_once("<main").expect("a page").1;
+        let found = ["href=\"", "src=\""].map(|it| page.split(it).skip(1));
+        let found = found
+            .into_iter()
+            .flatten()
+            .filter_map(|rest| rest.split('"').next());
+        links.extend(
+            found.map(|link| match link.strip_prefix(&stack.urls().control) {
+                Some(below) => below.to_owned(),
+                None if link.starts_with('#') => format!("{path}{link}"),
+                None => link.to_owned(),
+            }),
+        );
+    }
+    assert!(links.len() > 400, "{}", links.len());
+    let usual = [":8000", ":8010", ":8020", ":8030", "localhost:3000"];
+    for link in links {
+        let is_away = link.contains("://");
+        assert!(
+            !is_away || !usual.iter().any(|it| link.contains(it)),
+            "{link}"
+        );
+        if is_away {
+            continue;
+        }
+        let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+        if !pages.contains_key(path) {
+            let linked = control.get(path).send().await;
+            assert_eq!(linked.status, 200, "{link}");
+            let is_page = linked
+                .header("content-type")
+                .is_some_and(|it| it.starts_with("text"));
+            let text = if is_page { linked.text() } else { "" };
+            pages.insert(path.to_owned(), text.to_owned());
+        }
+        let id = format!("id=\"{anchor}\"");
+        assert!(anchor.is_empty() || pages[path].contains(&id), "{link}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_is_a_page_a_text_or_missing_with_a_way_out() {
+    let stack = TestStack::start().await;
+    let control = Http::at(&stack.urls().control);
+    for (path, status, media, says) in [
+        (
+            "/docs/CONNECT.md",
+            200,
+            "text/html",
+            "<h1 id=\"connect-your-own-app\">",
+        ),
+        (
+            "/docs/CONNECT.md?raw",
+            200,
+            "text/plain",
+            "# Connect your own app",
+        ),
+        (
+            "/docs/README.md?raw",
+            200,
+            "text/plain",
+            stack.urls().control.as_str(),
+        ),
+        ("/docs/pictures/profile.png", 200, "image/png", ""),
+        ("/docs/CONNECT", 404, "text/html", "<a href=\"/docs\">"),
+        (
+            "/docs/docs/CONNECT.md",
+            404,
+            "text/html",
+            "<a href=\"/docs\">",
+        ),
+        ("/docs/../justfile", 404, "text/html", "<a href=\"/docs\">"),
+    ] {
+        let page = control.get(path).header("accept", "text/html").send().await;
+        let kind = page.header("content-type").unwrap_or_default();
+        assert_eq!(
+            (page.status, kind.starts_with(media)),
+            (status, true),
+            "{path}: {kind}"
+        );
+        assert!(says.is_empty() || page.text().contains(says), "{path}");
+        let head = control.request(Method::HEAD, path).send().await;
+        assert_eq!(head.status, status, "{path}");
     }
 }
 
