@@ -4,7 +4,6 @@
 
 pub(crate) mod call_list;
 mod contract_page;
-mod docs_page;
 mod events;
 mod faults;
 #[cfg(test)]
@@ -75,7 +74,6 @@ pub(crate) fn rocket(
         .mount("/", routes![call_list::page])
         .mount("/", contract_page::routes())
         .mount("/", rules_page::routes())
-        .mount("/", docs_page::routes())
         .mount("/", source_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())

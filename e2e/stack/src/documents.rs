@@ -1,9 +1,9 @@
 //! The documents of the repository, as they were compiled: who has only the program reads them
 //! at its control address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use url::Url;
 
 use crate::sources::SourceFile;
@@ -35,25 +35,30 @@ pub static DOCUMENTS: &[Document] = documents! {
     "mock-upstream/README.md"
 };
 
-/// A picture in the documents, with its path below `docs`.
-pub(crate) static PICTURES: [(&str, &[u8]); 3] = [
-    (
-        "/docs/pictures/inspector.png",
-        include_bytes!("../../../docs/pictures/inspector.png"),
-    ),
-    (
-        "/docs/pictures/lost-answer.png",
-        include_bytes!("../../../docs/pictures/lost-answer.png"),
-    ),
-    (
-        "/docs/pictures/profile.png",
-        include_bytes!("../../../docs/pictures/profile.png"),
-    ),
+macro_rules! pictures {
+    ($($name:literal)+) => {
+        [$((concat!("/docs/pictures/", $name), include_bytes!(concat!("../../../docs/pictures/", $name)))),+]
+    };
+}
+
+/// The pictures in the documents, with their paths.
+pub(crate) static PICTURES: [(&str, &[u8]); 3] =
+    pictures!("inspector.png" "lost-answer.png" "profile.png");
+
+/// What the pages need beyond what Markdown becomes: tables that scroll, and no styles in
+/// elements, which their policy forbids.
+const TAGS: [(&str, &str); 6] = [
+    ("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>"),
+    ("</table>", "</table></div>"),
+    (" style=\"text-align: right\"", " class=\"right\""),
+    ("<pre>", "<pre tabindex=\"0\">"),
+    ("src=\"docs/", "src=\"/docs/"),
+    ("src=\"pictures/", "src=\"/docs/pictures/"),
 ];
 
-/// A heading below the title.
+/// A heading, with its anchor as GitHub makes it: `the-legacy-flow`.
 pub(crate) struct Heading {
-    /// The anchor, as GitHub makes it: `the-legacy-flow`.
+    pub(crate) level: HeadingLevel,
     pub(crate) id: String,
     pub(crate) text: String,
 }
@@ -73,80 +78,37 @@ impl Document {
         self.path.strip_prefix("docs/").unwrap_or(self.path)
     }
 
-    /// The title: its first line.
-    pub(crate) fn title(&self) -> &'static str {
-        let first = self.text.lines().next().unwrap_or_default();
-        first.trim_start_matches("# ")
-    }
-
-    /// The headings of its sections.
+    /// Its headings; the first is its title.
     pub(crate) fn headings(&self) -> Vec<Heading> {
         let events: Vec<_> = events(self.text).collect();
-        let sections = headings(&events).into_values();
-        sections
-            .filter_map(|(level, heading)| (level == 2).then_some(heading))
-            .collect()
+        headings(&events).into_values().collect()
     }
 
     /// `text`, which is that of the document or made of it, as HTML. Links lead to the pages of
     /// documents and files; those to files that only the repository has are text.
     pub(crate) fn html(&self, text: &str) -> String {
         let events: Vec<_> = events(text).collect();
-        let mut headings = headings(&events);
-        let (mut codes, mut links) = (0, Vec::new());
-        let shown = events
-            .into_iter()
-            .enumerate()
-            .flat_map(|(index, event)| match event {
-                Event::Start(Tag::Heading {
-                    level,
-                    classes,
-                    attrs,
-                    ..
-                }) => {
-                    let id = headings
-                        .remove(&index)
-                        .map(|(_, heading)| heading.id.into());
-                    vec![Event::Start(Tag::Heading {
-                        level,
-                        id,
-                        classes,
-                        attrs,
-                    })]
+        let (mut headings, mut is_kept) = (headings(&events), true);
+        let shown = events.into_iter().enumerate();
+        let shown = shown.filter_map(|(index, mut event)| {
+            match &mut event {
+                Event::Start(Tag::Heading { id, .. }) => {
+                    *id = headings.remove(&index).map(|it| it.id.into());
                 }
-                Event::Start(Tag::Link {
-                    link_type,
-                    dest_url,
-                    title,
-                    id,
-                }) => {
-                    let target = self.target(&dest_url);
-                    links.push(target.is_some());
-                    let dest_url = target.map(CowStr::from);
-                    let link = dest_url.map(|dest_url| Tag::Link {
-                        link_type,
-                        dest_url,
-                        title,
-                        id,
-                    });
-                    link.map(Event::Start).into_iter().collect()
+                Event::Start(Tag::Link { dest_url, .. }) => {
+                    let target = self.target(dest_url);
+                    is_kept = target.is_some();
+                    *dest_url = target?.into();
                 }
-                Event::End(TagEnd::Link) if links.pop() == Some(false) => Vec::new(),
-                Event::Start(Tag::CodeBlock(_)) => {
-                    codes += 1;
-                    vec![Event::Html(code_begins(codes).into())]
-                }
-                Event::End(TagEnd::CodeBlock) => vec![Event::Html(code_ends(codes).into())],
-                Event::Start(Tag::Table(_)) => vec![Event::Html(TABLE_BEGINS.into()), event],
-                Event::End(TagEnd::Table) => vec![event, Event::Html("</div>".into())],
-                Event::Html(tags) => vec![Event::Html(with_pictures(&tags).into())],
-                event => vec![event],
-            });
+                Event::End(TagEnd::Link) if !is_kept => return None,
+                _ => {}
+            }
+            Some(event)
+        });
         let mut page = String::new();
         html::push_html(&mut page, shown);
-        // The policy of the pages allows no styles in elements.
-        page.replace(" style=\"text-align: right\"", " class=\"right\"")
-            .replace(" style=\"text-align: center\"", "")
+        TAGS.iter()
+            .fold(page, |page, (from, to)| page.replace(from, to))
     }
 
     /// The address to which a link leads; `None` if only the repository has what is there.
@@ -159,11 +121,9 @@ impl Document {
         let path = url.path().trim_start_matches('/');
         let document = DOCUMENTS.iter().find(|it| it.path == path);
         let file = || SourceFile::at(path).map(SourceFile::href);
-        let mut page = document.map(Self::href).or_else(file)?;
-        if let Some(anchor) = url.fragment() {
-            page = format!("{page}#{anchor}");
-        }
-        Some(page)
+        let page = document.map(Self::href).or_else(file)?;
+        let anchor = url.fragment().map(|it| format!("#{it}"));
+        Some(page + &anchor.unwrap_or_default())
     }
 }
 
@@ -171,80 +131,28 @@ fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
 }
 
-/// The headings with their levels, by the places of their events.
-fn headings(events: &[Event<'_>]) -> BTreeMap<usize, (usize, Heading)> {
-    let mut used = BTreeMap::<String, usize>::new();
-    let starts = events.iter().enumerate();
-    let headings = starts.filter_map(|(index, event)| {
-        let Event::Start(Tag::Heading { level, .. }) = event else {
-            return None;
+/// The headings, by the places of their events. The anchor is made of the letters and digits,
+/// with hyphens for spaces; one that was there already gets a number.
+fn headings(events: &[Event<'_>]) -> BTreeMap<usize, Heading> {
+    let (mut headings, mut used) = (BTreeMap::new(), BTreeSet::new());
+    for (index, event) in events.iter().enumerate() {
+        let Event::Start(Tag::Heading { level, .. }) = *event else {
+            continue;
         };
         let inner = events[index..].iter();
         let inner = inner.take_while(|it| !matches!(it, Event::End(TagEnd::Heading(_))));
-        let text: String = inner.filter_map(words).collect();
-        let slug = slug(&text);
-        let count = used.entry(slug.clone()).or_default();
-        let id = match *count {
-            0 => slug,
-            number => format!("{slug}-{number}"),
-        };
-        *count += 1;
-        Some((index, (*level as usize, Heading { id, text })))
-    });
-    headings.collect()
-}
-
-fn words<'a>(event: &'a Event<'_>) -> Option<&'a str> {
-    match event {
-        Event::Text(text) | Event::Code(text) => Some(text),
-        _ => None,
+        let inner = inner.filter_map(|it| match it {
+            Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
+            _ => None,
+        });
+        let text: String = inner.collect();
+        let kept = |it: &char| it.is_alphanumeric() || " -_".contains(*it);
+        let slug: String = text.to_lowercase().chars().filter(kept).collect();
+        let slug = slug.replace(' ', "-");
+        let numbers = (1..).map(|number| format!("{slug}-{number}"));
+        let mut free = [slug.clone()].into_iter().chain(numbers);
+        let id = free.find(|id| used.insert(id.clone())).unwrap_or(slug);
+        headings.insert(index, Heading { level, id, text });
     }
-}
-
-/// The anchor of a heading: letters, digits, hyphens and underscores, with hyphens for spaces.
-fn slug(heading: &str) -> String {
-    let letters = heading.chars().flat_map(char::to_lowercase);
-    let kept = letters.filter(|it| it.is_alphanumeric() || " -_".contains(*it));
-    kept.map(|it| if it == ' ' { '-' } else { it }).collect()
-}
-
-const TABLE_BEGINS: &str =
-    "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
-
-fn code_begins(number: usize) -> String {
-    format!(
-        "<div class=\"code\"><pre id=\"code-{number}\" tabindex=\"0\" role=\"group\" aria-label=\"Code {number}\"><code>"
-    )
-}
-
-fn code_ends(number: usize) -> String {
-    format!(
-        "</code></pre><button type=\"button\" class=\"secondary\" data-copy=\"code-{number}\" \
-         aria-label=\"Copy code {number}\" hidden data-script>Copy</button></div>"
-    )
-}
-
-/// Tags with the addresses of the pictures.
-fn with_pictures(tags: &str) -> String {
-    let tags = tags.replace("src=\"docs/pictures/", "src=\"pictures/");
-    tags.replace("src=\"pictures/", "src=\"/docs/pictures/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_link_leads_to_a_page_or_is_text() {
-        let page = |path: &str| DOCUMENTS.iter().find(|it| it.path == path);
-        let connect = page("docs/CONNECT.md").expect("a document");
-        let html = connect.html(
-            "# A `b` (c)!\n\n# A b c\n\n[1](#x) [2](../README.md#run-it) \
-             [3](../e2e/consumers/go/app.go) [4](../justfile) [5](https://a.example)\n",
-        );
-        let expected = "<h1 id=\"a-b-c\">A <code>b</code> (c)!</h1>\n<h1 id=\"a-b-c-1\">A b c</h1>\n\
-             <p><a href=\"#x\">1</a> <a href=\"/docs/README.md#run-it\">2</a> \
-             <a href=\"/source/e2e/consumers/go/app.go\">3</a> 4 <a href=\"https://a.example\">5</a></p>\n";
-        assert_eq!(html, expected);
-    }
+    headings
 }

@@ -175,6 +175,15 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.chars().map(escape).collect::<String>())
 }
 
+/// The same, as it is where a shell reads nothing in it.
+pub(crate) fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,6 +40,7 @@
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
 //! | [`sequence_diagram`] | sequence diagrams as SVG |
 //! | `lessons` | twelve lessons, and the logins of the attacker in two of them |
+//! | `snippets` | the settings of an app, and each call of both flows, with the values of the stack |
 //! | [`regions`] | the same part of the reference consumers, in each language |
 //! | [`practice`] | the exercises of a learner, mirrored |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
@@ -89,6 +90,7 @@ mod inspector;
 mod page;
 pub mod regions;
 pub mod sequence_diagram;
+mod snippets;
 
 mod lessons;
 

@@ -64,6 +64,13 @@ impl ProjectRegistry {
         all.iter().map(|(project, _)| project.clone()).collect()
     }
 
+    /// The demo's project, or the first where there is no demo.
+    pub(crate) fn demo_or_first(&self) -> Option<ProjectCredentials> {
+        let all = self.list();
+        let mut demos = all.iter().filter(|it| it.client_id.as_str() == "demo");
+        demos.next().or(all.first()).cloned()
+    }
+
     /// The id of the project that is registered as `client_id`.
     ///
     /// # Errors

@@ -9,26 +9,15 @@ use contract::DEVELOPMENT_SECRET;
 use crate::documents::Document;
 use crate::runtime::StackRuntime;
 
-/// The commands of a checkout, and those of the program. The first that fits is taken; what
-/// only a checkout has stays as it is.
-const COMMANDS: [(&str, &str); 9] = [
-    ("just up", "signin-kit up"),
-    ("just examine", "signin-kit examine"),
-    ("just practice", "signin-kit practice"),
-    ("just conformance", "signin-kit conformance"),
-    ("just broker", "signin-kit broker"),
-    ("just consumer", "signin-kit consumer"),
-    ("cargo run -p", "cargo run -p"),
-    ("cargo run --", "signin-kit up"),
-    ("cargo run", "signin-kit up"),
-];
+/// The commands that `just` and `signin-kit` have. What only a checkout has stays as it is.
+const COMMANDS: &str = "up examine practice conformance broker consumer";
 
 /// The documents about a checkout itself, whose commands stay as they are.
 const OF_A_CHECKOUT: [&str; 2] = ["docs/INSTALL.md", "docs/CONTRIBUTING.md"];
 
 /// The text with the commands that the reader of this program has.
 pub fn commands(text: &str) -> String {
-    Wording::of_program(is_checkout()).apply(text)
+    Wording::of_commands(is_checkout()).apply(text)
 }
 
 /// Whether this program was built here, and is not `signin-kit`.
@@ -38,47 +27,45 @@ fn is_checkout() -> bool {
     is_built_here && path.file_name() != Some(OsStr::new("signin-kit"))
 }
 
-/// The replacements in a text.
-pub(crate) struct Wording(Vec<(&'static str, String)>);
+/// The replacements in a text, of which the first that fits is taken.
+pub(crate) struct Wording(Vec<(String, String)>);
 
 impl Wording {
-    /// Those of the commands alone.
-    fn of_program(is_checkout: bool) -> Self {
-        let commands = COMMANDS.into_iter().filter(|_| !is_checkout);
-        Self(commands.map(|(from, to)| (from, to.to_owned())).collect())
+    fn of_commands(is_checkout: bool) -> Self {
+        let cargo = [
+            ("-p", "cargo run -p"),
+            ("--", "signin-kit up"),
+            ("", "signin-kit up"),
+        ];
+        let cargo = cargo.map(|(flag, to)| (format!("cargo run {flag}"), to.to_owned()));
+        let cargo = cargo.map(|(from, to)| (from.trim_end().to_owned(), to));
+        let just = COMMANDS.split(' ');
+        let just = just.map(|it| (format!("just {it}"), format!("signin-kit {it}")));
+        Self(just.chain(cargo).filter(|_| !is_checkout).collect())
     }
 
     /// Those of a document on a stack's pages: also its addresses, and the secret of its demo.
     pub(crate) fn of(document: &Document, runtime: &StackRuntime) -> Self {
+        let Self(mut all) =
+            Self::of_commands(is_checkout() || OF_A_CHECKOUT.contains(&document.path));
         let urls = &runtime.urls;
-        let addresses = [
-            ("http://127.0.0.1:8000", Some(&urls.broker)),
-            ("http://127.0.0.1:8010", Some(&urls.control)),
-            ("http://127.0.0.1:8020", Some(&urls.upstreams.google)),
-            ("http://127.0.0.1:8030", Some(&urls.upstreams.github)),
-            ("http://localhost:3000", urls.consumer.as_ref()),
-        ];
-        let addresses = addresses
-            .into_iter()
-            .filter_map(|(from, to)| Some((from, to?)));
-        // A command may leave the scheme out where that is HTTP.
-        let addresses = addresses.flat_map(|(from, to)| {
-            let bare = from.trim_start_matches("http://");
-            let bare = (bare, to.trim_start_matches("http://").to_owned());
-            [(from, to.clone()), bare]
-        });
-        let projects = runtime.projects.list();
-        let demo = projects.iter().find(|it| it.client_id.as_str() == "demo");
-        let secret = demo.map(|it| (DEVELOPMENT_SECRET, it.client_secret.expose().to_owned()));
-        let keeps_commands = is_checkout() || OF_A_CHECKOUT.contains(&document.path);
-        let Self(commands) = Self::of_program(keeps_commands);
-        Self(
-            commands
-                .into_iter()
-                .chain(addresses)
-                .chain(secret)
-                .collect(),
-        )
+        for (usual, own) in [
+            ("127.0.0.1:8000", Some(&urls.broker)),
+            ("127.0.0.1:8010", Some(&urls.control)),
+            ("127.0.0.1:8020", Some(&urls.upstreams.google)),
+            ("127.0.0.1:8030", Some(&urls.upstreams.github)),
+            ("localhost:3000", urls.consumer.as_ref()),
+        ] {
+            let Some(own) = own else { continue };
+            all.push((format!("http://{usual}"), own.clone()));
+            // A command may leave the scheme out where that is HTTP.
+            let bare = own.trim_start_matches("http://");
+            all.push((usual.to_owned(), bare.to_owned()));
+        }
+        let secret = runtime.projects.demo_or_first();
+        let secret = secret.map(|it| it.client_secret.expose().to_owned());
+        all.extend(secret.map(|it| (DEVELOPMENT_SECRET.to_owned(), it)));
+        Self(all)
     }
 
     /// The text with everything replaced, once.
@@ -87,17 +74,14 @@ impl Wording {
             |rest: &str| !rest.starts_with(|it: char| it.is_alphanumeric() || it == '-');
         let (mut made, mut rest) = (String::new(), text);
         while let Some(next) = rest.chars().next() {
-            let fits = |(from, _): &&(&str, _)| rest.strip_prefix(from).is_some_and(ends_there);
-            let length = match self.0.iter().find(fits) {
-                Some((from, to)) => {
-                    made.push_str(to);
-                    from.len()
-                }
-                None => {
-                    made.push(next);
-                    next.len_utf8()
-                }
+            let fits = |(from, _): &&(String, String)| {
+                rest.strip_prefix(from.as_str()).is_some_and(ends_there)
             };
+            let (length, to) = match self.0.iter().find(fits) {
+                Some((from, to)) => (from.len(), to.as_str()),
+                None => (next.len_utf8(), &rest[..next.len_utf8()]),
+            };
+            made.push_str(to);
             rest = &rest[length..];
         }
         made
@@ -106,26 +90,15 @@ impl Wording {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Wording;
 
     #[test]
     fn the_program_replaces_a_checkout_in_every_command_that_it_has() {
-        let program = Wording::of_program(false);
-        for (text, expected) in [
-            (
-                "`just up --quiet`, `just broker`",
-                "`signin-kit up --quiet`, `signin-kit broker`",
-            ),
-            ("cargo run -- --callback X", "signin-kit up --callback X"),
-            ("cargo run\n", "signin-kit up\n"),
-            ("cargo run -p e2e", "cargo run -p e2e"),
-            (
-                "just examiner-matrix, just test",
-                "just examiner-matrix, just test",
-            ),
-        ] {
-            assert_eq!(program.apply(text), expected);
-            assert_eq!(Wording::of_program(true).apply(text), text);
-        }
+        let of_a_checkout = "`just up --quiet`, just broker\ncargo run -- --https\ncargo run\n\
+             cargo run -p e2e; just examiner-matrix; just test";
+        let of_the_program = "`signin-kit up --quiet`, signin-kit broker\nsignin-kit up --https\n\
+             signin-kit up\ncargo run -p e2e; just examiner-matrix; just test";
+        let made = [true, false].map(|it| Wording::of_commands(it).apply(of_a_checkout));
+        assert_eq!(made, [of_a_checkout, of_the_program]);
     }
 }

@@ -1,10 +1,21 @@
 "use strict";
 
-// The page /calls: copies a command, and makes its call.
+// The page /calls: copies a command, and makes its call. And the documents: copies code.
 
 const news = document.getElementById("news");
 
 for (const it of document.querySelectorAll("[data-script]")) it.hidden = false;
+
+document.querySelectorAll(".document pre").forEach((pre, index) => {
+  const button = document.createElement("button");
+  pre.id = `code-${index}`;
+  Object.assign(button, { type: "button", className: "secondary", textContent: "Copy" });
+  button.dataset.copy = pre.id;
+  const box = document.createElement("div");
+  box.className = "copied";
+  pre.replaceWith(box);
+  box.append(pre, button);
+});
 
 document.addEventListener("click", async (event) => {
   const source = event.target.closest("[data-copy]")?.dataset.copy;

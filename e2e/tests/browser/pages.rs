@@ -259,6 +259,8 @@ async fn every_page_of_the_control_address_fits_every_screen() {
             ("inspector", "/".to_owned()),
             ("calls", "/calls".to_owned()),
             ("lessons", "/lessons".to_owned()),
+            ("documents", "/docs".to_owned()),
+            ("document", "/docs/CONTROL.md".to_owned()),
             ("present", format!("/present/{login}?arrow=3")),
         ] {
             user.opens_control(&path).await?;

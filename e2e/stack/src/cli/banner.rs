@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::labels::quoted;
+use crate::labels::word;
 use crate::{HostName, Stack};
 use contract::RedirectUri;
 
@@ -70,7 +70,7 @@ fn projects(stack: &Stack) -> String {
 /// The commands with which clients trust the authority in the file `ca`. Each was run by
 /// a test (`tests/stack/program/trust.rs`).
 fn trust(path: &Path, stack: &Stack) -> String {
-    let (ca, control) = (shell_word(path), &stack.urls().control);
+    let (ca, control) = (word(&path.display().to_string()), &stack.urls().control);
     let commands = [
         ("curl", format!("curl --cacert {ca} {control}/api/stack")),
         ("Python", format!("export SSL_CERT_FILE={ca}")),
@@ -114,16 +114,6 @@ pub(super) fn ca_file(path: &Path) -> String {
         "  HTTPS: clients must trust the certificate authority of this start. It has signed one\n\
          \x20 certificate, for the addresses above, and can sign no other.\n\n\
          \x20   ca_file     {}\n",
-        shell_word(path)
+        word(&path.display().to_string())
     )
-}
-
-/// The path as one word of a shell.
-fn shell_word(path: &Path) -> String {
-    let path = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
-    match path.chars().all(is_plain) {
-        true => path,
-        false => quoted(&path),
-    }
 }

@@ -12,6 +12,7 @@ use crate::page::{PageHeader, html};
 use crate::projects::ProjectCredentials;
 use crate::request::Runtime;
 use crate::runtime::ServerUrls;
+use crate::snippets::{self, Snippets};
 
 /// One call of the control address.
 pub(crate) struct Call {
@@ -113,6 +114,7 @@ struct CallList<'a> {
     header: PageHeader,
     urls: &'a ServerUrls,
     projects: Vec<ProjectCredentials>,
+    snippets: Option<Snippets>,
     calls: Vec<&'a Call>,
 }
 
@@ -138,6 +140,7 @@ pub(super) fn page(runtime: &Runtime, calls: AllCalls<'_>) -> RawHtml<String> {
         header: PageHeader::new(runtime),
         urls: &runtime.urls,
         projects: runtime.projects.list(),
+        snippets: snippets::of(runtime),
         calls: calls.0,
     })
 }

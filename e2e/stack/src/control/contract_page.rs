@@ -15,6 +15,7 @@ use rocket::{Responder, Route, get, routes};
 use crate::page::{asset, html};
 use crate::projects::ProjectCredentials;
 use crate::request::Runtime;
+use crate::snippets::{Snippet, Snippets};
 
 /// The policy that the renderer needs: scripts and data from this address, styles that it
 /// writes itself, and pictures that it contains.
@@ -47,8 +48,10 @@ struct ContractPage {
 }
 
 #[get("/contract")]
-fn page() -> PageWithPolicy {
-    let operations = operations();
+fn page(runtime: &Runtime) -> PageWithPolicy {
+    let project = runtime.projects.demo_or_first();
+    let snippets = project.map(|it| Snippets::new(&runtime.urls.broker, &it));
+    let operations = operations(snippets.as_ref());
     PageWithPolicy {
         page: html(&ContractPage { operations }),
         policy: Header::new("Content-Security-Policy", POLICY),
@@ -70,11 +73,11 @@ fn document(runtime: &Runtime) -> RawJson<String> {
     let mut document = parsed_document();
     append_choices(&mut document);
     ignore_heads(&mut document);
-    fill_in(
-        &mut document,
-        &runtime.urls.broker,
-        &runtime.projects.list(),
-    );
+    if let Some(project) = runtime.projects.demo_or_first() {
+        let snippets = Snippets::new(&runtime.urls.broker, &project);
+        add_samples(&mut document, &snippets);
+        fill_in(&mut document, &runtime.urls.broker, &project);
+    }
     document["servers"] =
         json!([{ "url": runtime.urls.broker, "description": "The broker of this stack." }]);
     RawJson(document.to_string())
@@ -123,13 +126,24 @@ const BROKER: &str = "https://signin.example";
 /// The paths of the legacy flow, for which the demo has a callback of its own, its second.
 const LEGACY_PATHS: [&str; 2] = ["/authorize", "/v1/token"];
 
-/// Replaces the values by those of the demo, or of the first project where there is none,
-/// and the session key by a fresh one.
-fn fill_in(document: &mut Value, broker: &str, projects: &[ProjectCredentials]) {
-    let is_demo = |it: &&ProjectCredentials| it.client_id.as_str() == "demo";
-    let Some(project) = projects.iter().find(is_demo).or(projects.first()) else {
-        return;
-    };
+/// Gives each operation its call for a shell, and in the languages of the reference consumers.
+fn add_samples(document: &mut Value, snippets: &Snippets) {
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths {
+        let operations = item.as_object_mut().into_iter().flatten();
+        for (method, operation) in operations.filter(|(_, it)| it.is_object()) {
+            let snippet = snippets.of_operation(method, path);
+            let shell = json!({ "lang": "shell", "label": "curl", "source": snippet.command });
+            let code = snippet.code().into_iter().map(|it| {
+                json!({ "lang": it.language.to_lowercase(), "label": it.language, "source": it.code })
+            });
+            operation["x-codeSamples"] = [shell].into_iter().chain(code).collect();
+        }
+    }
+}
+
+/// Replaces the values by those of `project`, and the session key by a fresh one.
+fn fill_in(document: &mut Value, broker: &str, project: &ProjectCredentials) {
     let key = SessionKey::from_random(&broker::random::bytes32());
     let mut values = vec![
         (CLIENT_ID, project.client_id.as_str()),
@@ -173,6 +187,7 @@ struct ContractOperation {
     choice: String,
     takes: Vec<ContractField>,
     answers: Vec<ContractAnswer>,
+    snippet: Option<Snippet>,
 }
 
 /// A parameter, or a member of a body.
@@ -181,9 +196,11 @@ struct ContractField {
     /// `query`, `path` or `body`.
     location: String,
     is_required: bool,
-    /// Type, constants, pattern and lengths, on one line.
+    /// Type, constants and lengths, on one line.
     constraints: String,
     description: String,
+    /// What the description says of its form, as an expression.
+    pattern: String,
 }
 
 /// A status, with the members of its body.
@@ -194,9 +211,12 @@ struct ContractAnswer {
 }
 
 /// Every operation of the contract.
-fn operations() -> Vec<ContractOperation> {
+fn operations(snippets: Option<&Snippets>) -> Vec<ContractOperation> {
     let document = parsed_document();
-    let reader = DocumentReader(&document);
+    let reader = DocumentReader {
+        document: &document,
+        snippets,
+    };
     let mut operations = Vec::new();
     for (path, item) in members(&document["paths"]) {
         let shared = &item["parameters"];
@@ -206,7 +226,10 @@ fn operations() -> Vec<ContractOperation> {
     operations
 }
 
-struct DocumentReader<'d>(&'d Value);
+struct DocumentReader<'d> {
+    document: &'d Value,
+    snippets: Option<&'d Snippets>,
+}
 
 impl<'d> DocumentReader<'d> {
     fn operation(
@@ -229,16 +252,16 @@ impl<'d> DocumentReader<'d> {
             answers: members(&own["responses"])
                 .map(|(status, answer)| self.answer(status, answer))
                 .collect(),
+            snippet: self.snippets.map(|it| it.of_operation(method, path)),
         }
     }
 
     fn parameter(&self, parameter: &'d Value) -> ContractField {
+        let name = text(&parameter["name"]);
+        let schema = self.resolve(&parameter["schema"]);
         ContractField {
-            name: text(&parameter["name"]),
             location: text(&parameter["in"]),
-            is_required: parameter["required"] == true,
-            constraints: constraints(self.resolve(&parameter["schema"])),
-            description: text(&parameter["description"]),
+            ..ContractField::new(name, parameter["required"] == true, schema, parameter)
         }
     }
 
@@ -262,26 +285,49 @@ impl<'d> DocumentReader<'d> {
         alternatives.flat_map(|it| self.fields(it)).collect()
     }
 
-    fn fields(&self, schema: &'d Value) -> impl Iterator<Item = ContractField> {
-        members(&schema["properties"]).map(move |(name, own)| {
+    /// The members of an object, each followed by its own, such as `profile.subject`.
+    fn fields(&self, schema: &'d Value) -> Vec<ContractField> {
+        let members = members(&schema["properties"]).flat_map(|(name, own)| {
             let resolved = self.resolve(own);
-            let description = own.get("description").or(resolved.get("description"));
-            ContractField {
-                name: name.to_owned(),
-                location: "body".to_owned(),
-                is_required: items(&schema["required"]).any(|it| it == name),
-                constraints: constraints(resolved),
-                description: description.map(text).unwrap_or_default(),
-            }
-        })
+            let is_required = items(&schema["required"]).any(|it| it == name);
+            let field = ContractField::new(name.to_owned(), is_required, resolved, own);
+            let inner = self
+                .fields(resolved)
+                .into_iter()
+                .map(move |it| ContractField {
+                    name: format!("{name}.{}", it.name),
+                    ..it
+                });
+            [field].into_iter().chain(inner)
+        });
+        members.collect()
     }
 
     /// The value that `value` refers to with `$ref`, or `value` itself.
     fn resolve(&self, value: &'d Value) -> &'d Value {
         let target = value["$ref"].as_str().and_then(|it| it.strip_prefix('#'));
-        match target.and_then(|pointer| self.0.pointer(pointer)) {
+        match target.and_then(|pointer| self.document.pointer(pointer)) {
             Some(target) => self.resolve(target),
             None => value,
+        }
+    }
+}
+
+impl ContractField {
+    /// A member of a body, with the description that its place has, or its schema.
+    fn new(name: String, is_required: bool, schema: &Value, place: &Value) -> Self {
+        let of = |key| text(place.get(key).unwrap_or(&schema[key]));
+        let (mut description, choice) = (of("description"), of("x-kit-choice"));
+        if !choice.is_empty() {
+            description = format!("{description} This kit's choice: {choice}");
+        }
+        Self {
+            name,
+            location: "body".to_owned(),
+            is_required,
+            constraints: constraints(schema),
+            description: description.trim_start().to_owned(),
+            pattern: constant(&schema["pattern"]),
         }
     }
 }
@@ -295,7 +341,6 @@ fn constraints(schema: &Value) -> String {
         constant(&schema["type"]),
         constant(&schema["const"]),
         one_of.join(" or "),
-        constant(&schema["pattern"]),
         length_limit("at least", &schema["minLength"]),
         length_limit("at most", &schema["maxLength"]),
     ];

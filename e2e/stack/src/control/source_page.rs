@@ -1,25 +1,50 @@
-//! The pages `/source`: the files of the reference consumers, and the places in the demo that
-//! teaching texts point at. Only these files are served, from the program itself.
+//! The pages `/docs`: the documents of the repository, with the addresses of this stack and the
+//! commands that the reader has. And the pages `/source`: the files of the reference consumers,
+//! and the places in the demo that teaching texts point at. Both come from the program itself.
 
 use std::path::Path;
 
 use askama::Template;
+use pulldown_cmark::HeadingLevel;
 use rocket::http::ContentType;
 use rocket::http::uri::Segments;
 use rocket::http::uri::fmt::Path as InPath;
 use rocket::response::content::{RawHtml, RawText};
 use rocket::{Either, Route, get, routes};
 
-use super::docs_page::PageOrText;
+use crate::documents::{DOCUMENTS, Document, PICTURES};
 use crate::page::{PageHeader, asset, html};
 use crate::request::Runtime;
 use crate::sources::{LANGUAGES, Place, SourceFile};
+use crate::wording::Wording;
 
 pub(super) fn routes() -> Vec<Route> {
-    let style = include_str!("../../static/source.css");
-    let mut routes = routes![index, file];
-    routes.push(asset("/source.css", ContentType::CSS, style));
+    let source = include_str!("../../static/source.css");
+    let docs = include_str!("../../static/docs.css");
+    let pictures = PICTURES.iter();
+    let pictures = pictures.map(|(path, picture)| asset(path, ContentType::PNG, *picture));
+    let mut routes = routes![documents, document, index, file];
+    routes.push(asset("/source.css", ContentType::CSS, source));
+    routes.push(asset("/docs.css", ContentType::CSS, docs));
+    routes.extend(pictures);
     routes
+}
+
+/// A page, or its text.
+type PageOrText = Either<RawHtml<String>, RawText<String>>;
+
+#[derive(Template)]
+#[template(path = "docs/index.html")]
+struct DocumentsPage {
+    header: PageHeader,
+}
+
+#[derive(Template)]
+#[template(path = "docs/page.html")]
+struct DocumentPage {
+    header: PageHeader,
+    document: &'static Document,
+    html: String,
 }
 
 #[derive(Template)]
@@ -41,6 +66,32 @@ struct Line {
     number: usize,
     text: &'static str,
     class: &'static str,
+}
+
+/// The list of documents and their sections.
+#[get("/docs")]
+fn documents(runtime: &Runtime) -> RawHtml<String> {
+    let header = PageHeader::new(runtime);
+    html(&DocumentsPage { header })
+}
+
+/// One document; with `?raw` as plain text.
+#[get("/docs/<path..>?<raw>")]
+fn document(
+    path: Segments<'_, InPath>,
+    raw: Option<&str>,
+    runtime: &Runtime,
+) -> Option<PageOrText> {
+    let document = Document::at(&path.collect::<Vec<_>>().join("/"))?;
+    let text = Wording::of(document, runtime).apply(document.text);
+    if raw.is_some() {
+        return Some(Either::Right(RawText(text)));
+    }
+    Some(Either::Left(html(&DocumentPage {
+        header: PageHeader::new(runtime),
+        document,
+        html: document.html(&text),
+    })))
 }
 
 /// The list of languages, files and places.

@@ -2,7 +2,10 @@
 //! source that it points at, and the contract's page.
 
 use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
 
+use agent::program::output_within;
 use reqwest::Method;
 use serde_json::{Value, json};
 use stack::documents::DOCUMENTS;
@@ -11,6 +14,7 @@ use stack::sources::LANGUAGES;
 use crate::test_stack::TestStack;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::{Http, Response};
+use tokio::task::spawn_blocking;
 
 /// A browser that has signed in at the demo at `demo`, and the page that it came to.
 async fn signed_in(demo: &str) -> (Browser, Response) {
@@ -136,99 +140,104 @@ async fn only_the_files_of_the_list_are_served_as_source() {
 async fn every_link_of_every_document_leads_to_a_page_and_its_anchor() {
     let stack = TestStack::start().await;
     let control = Http::at(&stack.urls().control);
-    let index = control.get("/docs").send().await;
-    let mut pages = BTreeMap::from([("/docs".to_owned(), index.text().to_owned())]);
-    for document in DOCUMENTS {
-        let page = control.get(document.href()).send().await;
-        assert!(index.text().contains(&document.href()), "{}", document.path);
-        assert!(!page.text().contains(" style="), "{}", document.path);
-        pages.insert(document.href(), page.text().to_owned());
-    }
-    let mut links = Vec::new();
-    for (path, page) in &pages {
-        let page = page.split_once("<main").expect("a page").1;
-        let found = ["href=\"", "src=\""].map(|it| page.split(it).skip(1));
-        let found = found
-            .into_iter()
-            .flatten()
-            .filter_map(|rest| rest.split('"').next());
-        links.extend(
-            found.map(|link| match link.strip_prefix(&stack.urls().control) {
-                Some(below) => below.to_owned(),
-                None if link.starts_with('#') => format!("{path}{link}"),
-                None => link.to_owned(),
-            }),
-        );
-    }
-    assert!(links.len() > 400, "{}", links.len());
-    let usual = [":8000", ":8010", ":8020", ":8030", "localhost:3000"];
-    for link in links {
-        let is_away = link.contains("://");
-        assert!(
-            !is_away || !usual.iter().any(|it| link.contains(it)),
-            "{link}"
-        );
-        if is_away {
-            continue;
-        }
+    let mut links = vec!["/docs".to_owned()];
+    let mut pages = BTreeMap::new();
+    while let Some(link) = links.pop() {
         let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
         if !pages.contains_key(path) {
-            let linked = control.get(path).send().await;
-            assert_eq!(linked.status, 200, "{link}");
-            let is_page = linked
-                .header("content-type")
-                .is_some_and(|it| it.starts_with("text"));
-            let text = if is_page { linked.text() } else { "" };
-            pages.insert(path.to_owned(), text.to_owned());
+            let page = control.get(path).send().await;
+            // A lesson redirects to its beginning.
+            assert!([200, 303].contains(&page.status), "{link}");
+            let text = String::from_utf8_lossy(&page.body).replace(" src=", " href=");
+            let main = text.split_once("<main").map_or("", |(_, main)| main);
+            let main = if path.starts_with("/docs") { main } else { "" };
+            assert!(!main.contains(" style=\""), "{path}");
+            let found = main.split(" href=\"").skip(1);
+            let found = found.filter_map(|rest| rest.split('"').next());
+            for link in found.map(|it| it.trim_start_matches(&stack.urls().control)) {
+                match link {
+                    "" => {}
+                    _ if link.starts_with('#') => links.push(format!("{path}{link}")),
+                    _ if link.starts_with('/') => links.push(link.to_owned()),
+                    _ => assert!(!link.contains("://127.0.0.1:80"), "{link} in {path}"),
+                }
+            }
+            pages.insert(path.to_owned(), text);
         }
         let id = format!("id=\"{anchor}\"");
         assert!(anchor.is_empty() || pages[path].contains(&id), "{link}");
     }
+    assert!(DOCUMENTS.iter().all(|it| pages.contains_key(&it.href())));
 }
 
 #[tokio::test]
 async fn a_document_is_a_page_a_text_or_missing_with_a_way_out() {
     let stack = TestStack::start().await;
     let control = Http::at(&stack.urls().control);
-    for (path, status, media, says) in [
-        (
-            "/docs/CONNECT.md",
-            200,
-            "text/html",
-            "<h1 id=\"connect-your-own-app\">",
-        ),
-        (
-            "/docs/CONNECT.md?raw",
-            200,
-            "text/plain",
-            "# Connect your own app",
-        ),
-        (
-            "/docs/README.md?raw",
-            200,
-            "text/plain",
-            stack.urls().control.as_str(),
-        ),
-        ("/docs/pictures/profile.png", 200, "image/png", ""),
-        ("/docs/CONNECT", 404, "text/html", "<a href=\"/docs\">"),
-        (
-            "/docs/docs/CONNECT.md",
-            404,
-            "text/html",
-            "<a href=\"/docs\">",
-        ),
-        ("/docs/../justfile", 404, "text/html", "<a href=\"/docs\">"),
+    let address = format!("<{}/lessons>", stack.urls().control);
+    for (path, status, says) in [
+        ("CONNECT.md", 200, "<h2 id=\"the-legacy-flow\">"),
+        ("README.md?raw", 200, address.as_str()),
+        ("CONNECT", 404, "<a href=\"/docs\">"),
+        ("%2e%2e/justfile", 404, "<a href=\"/docs\">"),
     ] {
-        let page = control.get(path).header("accept", "text/html").send().await;
-        let kind = page.header("content-type").unwrap_or_default();
-        assert_eq!(
-            (page.status, kind.starts_with(media)),
-            (status, true),
-            "{path}: {kind}"
+        let path = format!("/docs/{path}");
+        let page = control
+            .get(&path)
+            .header("accept", "text/html")
+            .send()
+            .await;
+        assert!(
+            page.status == status && page.text().contains(says),
+            "{path}"
         );
-        assert!(says.is_empty() || page.text().contains(says), "{path}");
-        let head = control.request(Method::HEAD, path).send().await;
+        let is_plain = page.header("content-type") == Some("text/plain; charset=utf-8");
+        assert_eq!(is_plain, path.ends_with("?raw"), "{path}");
+        let head = control.request(Method::HEAD, &path).send().await;
         assert_eq!(head.status, status, "{path}");
+    }
+}
+
+/// The commands of a stack's contract and of a sandbox's, one after the other in a shell.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "clients"), ignore = "needs curl and openssl: just test")]
+async fn the_commands_of_the_contract_sign_in_by_both_flows() {
+    let stack = TestStack::start().await;
+    let body = json!({ "consumer": true });
+    let sandbox = stack
+        .control(Method::POST, "/api/sandboxes", Some(body))
+        .await;
+    let sandbox = sandbox.json()["control"]
+        .as_str()
+        .expect("a URL")
+        .to_owned();
+    for control in [&stack.urls().control, &sandbox] {
+        let document = Http::at(control).get("/contract/openapi.json").send().await;
+        let document = document.json();
+        let mut shell = Command::new("bash");
+        shell.args(["-euo", "pipefail", "-c", include_str!("flows.sh"), "flows"]);
+        for operation in [
+            "~1v1~1login~1session/post",
+            "~1v1~1login~1result/post",
+            "~1authorize/get",
+            "~1v1~1token/post",
+            "~1v1~1profile/get",
+            "~1v1~1revoke/post",
+        ] {
+            let samples = document.pointer(&format!("/paths/{operation}/x-codeSamples"));
+            let samples = samples.and_then(Value::as_array).expect("samples");
+            assert_eq!(samples.len(), 8, "curl and seven languages: {operation}");
+            shell.arg(samples[0]["source"].as_str().expect("a command"));
+        }
+        let run = spawn_blocking(move || output_within(shell, Duration::from_secs(60)));
+        let run = run.await.expect("no panic").expect("a shell");
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(
+            run.stdout.matches("\"subject\":\"sub_").count(),
+            2,
+            "{}",
+            run.stdout
+        );
     }
 }
 
@@ -311,6 +320,13 @@ async fn without_scripts_the_contracts_page_lists_operations_parameters_fields_a
         ("POST /v1/token", "^[A-Za-z0-9._~-]{43,128}$"),
         ("POST /v1/token", "authorization_code"),
         ("POST /v1/token", "access_token"),
+        ("POST /v1/login/session", "43 characters of A-Z"),
+        (
+            "POST /v1/login/result",
+            "<code>profile.emailVerified</code>: boolean. Whether the",
+        ),
+        ("GET /v1/profile", "string or null. "),
+        ("GET /api/providers", "curl -i "),
     ] {
         let section = of(&format!("<code>{operation}</code>"));
         assert!(section.contains(said), "{said} in {section}");
@@ -345,7 +361,9 @@ fn strip(value: &mut Value) {
         Value::Object(members) => {
             members.retain(|name, member| {
                 let is_text = name == "description" && member.is_string();
-                !is_text && !["example", "examples", "x-scalar-ignore"].contains(&name.as_str())
+                !is_text
+                    && !["example", "examples", "x-codeSamples", "x-scalar-ignore"]
+                        .contains(&name.as_str())
             });
             members.values_mut().for_each(strip);
         }
