@@ -279,9 +279,9 @@ fn explained(status: Status, request: &Request<'_>) -> ControlError {
              number, as the page shows it",
         ),
         _ if status != Status::NotFound => ControlError::new(status, status.reason_lossy()),
-        methods if methods.is_empty() => {
-            ControlError::not_found("nothing is here; calls are at /calls, documents at /docs")
-        }
+        methods if methods.is_empty() => ControlError::not_found(
+            "there is no such call; they are listed at /calls, the documents at /docs",
+        ),
         methods => ControlError::wrong_method(methods),
     }
 }

@@ -314,11 +314,11 @@ impl<'d> DocumentReader<'d> {
 }
 
 impl ContractField {
-    /// A member of a body, with the description that its place has, or its schema.
+    /// A member of a body, as its place describes it, or else its schema.
     fn new(name: String, is_required: bool, schema: &Value, place: &Value) -> Self {
-        let of = |key| text(place.get(key).unwrap_or(&schema[key]));
-        let (mut description, choice) = (of("description"), of("x-kit-choice"));
-        if !choice.is_empty() {
+        let described = place.get("description").map_or(schema, |_| place);
+        let mut description = text(&described["description"]);
+        if let Some(choice) = described["x-kit-choice"].as_str() {
             description = format!("{description} This kit's choice: {choice}");
         }
         Self {
@@ -326,7 +326,7 @@ impl ContractField {
             location: "body".to_owned(),
             is_required,
             constraints: constraints(schema),
-            description: description.trim_start().to_owned(),
+            description,
             pattern: constant(&schema["pattern"]),
         }
     }
