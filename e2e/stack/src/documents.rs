@@ -26,7 +26,7 @@ macro_rules! documents {
 /// Every document, in reading order.
 pub static DOCUMENTS: &[Document] = documents! {
     "README.md"
-    "docs/CONNECT.md" "docs/EXAMINE.md" "docs/TESTING.md" "docs/SANDBOXES.md"
+    "docs/CONNECT.md" "docs/SHIP.md" "docs/EXAMINE.md" "docs/TESTING.md" "docs/SANDBOXES.md"
     "docs/CONTROL.md" "docs/INSPECTOR.md" "docs/PRACTICE.md" "docs/TEACH.md" "docs/PROTECTION.md"
     "docs/GLOSSARY.md" "docs/INSTALL.md" "docs/PROVIDERS.md" "docs/OPERATE.md" "docs/DEPLOY.md"
     "docs/LOG.md" "docs/CONFORMANCE.md" "docs/PROOF.md" "docs/ARCHITECTURE.md"
@@ -112,7 +112,7 @@ impl Document {
     }
 
     /// The address to which a link leads; `None` if only the repository has what is there.
-    fn target(&self, link: &str) -> Option<String> {
+    pub(crate) fn target(&self, link: &str) -> Option<String> {
         if link.starts_with('#') || link.contains("://") {
             return Some(link.to_owned());
         }
