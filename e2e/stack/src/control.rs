@@ -9,6 +9,7 @@ mod faults;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod guide_page;
 mod rules_page;
 mod source_page;
 mod stack;
@@ -42,6 +43,7 @@ pub(crate) fn rocket(
         more_hosts: own_name.into_iter().chain(host).collect(),
     };
     let calls: Vec<Call> = [
+        guide_page::calls(),
         stack::calls(),
         upstreams::calls(),
         faults::calls(),
@@ -71,7 +73,7 @@ pub(crate) fn rocket(
         .mount("/", guard::routes())
         .mount("/", handlers)
         .mount("/", forms.concat())
-        .mount("/", routes![call_list::page])
+        .mount("/", routes![call_list::page, guide_page::text])
         .mount("/", contract_page::routes())
         .mount("/", rules_page::routes())
         .mount("/", source_page::routes())

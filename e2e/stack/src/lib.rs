@@ -47,6 +47,7 @@
 //! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
 //! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
+//! | `guide` | all that the maker of an app needs, for programs and for coding agents |
 //! | [`sources`] | the reference consumers' source, and the places in it that teaching texts point at |
 //! | [`documents`], [`wording`] | the documents of the repository as pages, and their commands and addresses as a reader can use them |
 //! | [`proxy`] | the fault proxy in front of the broker |
@@ -104,6 +105,8 @@ mod facts;
 
 mod compared;
 mod labels;
+
+mod guide;
 
 pub mod documents;
 pub mod sources;

@@ -1,5 +1,6 @@
 //! The examples of the README, run as they are: the flow in seven lines of curl, and backends in three
-//! languages, each of which signs users in, reads a result once, and gets an A of the examiner.
+//! languages, each of which signs users in, reads a result once, and gets an A of the examiner; and
+//! the guide of a running stack, followed by a script that knows nothing else.
 //!
 //! Needs curl 7.82, and the packages of the consumers in Python and Node;
 //! `just test-examples` installs those and builds the backend in Rust.
@@ -9,6 +10,7 @@
 mod program;
 
 use std::future::pending;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -128,6 +130,23 @@ async fn a_read_before_the_browsers_part_is_pending_and_costs_nothing() {
     assert!(statuses.ends_with(&["200", "200", "400"]), "{output}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_guide_followed_literally_gives_every_answer_and_an_app_of_grade_a() {
+    let stack = Stack::start(StackSettings::for_tests()).await.unwrap();
+    let consumers = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../target/consumers/python/bin"
+    );
+    let this = std::env::current_exe().unwrap();
+    let programs = this.parent().and_then(Path::parent).unwrap();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/readme/follow_the_guide.py"
+    );
+    let path = format!("PATH={consumers}:{}:$PATH", programs.display());
+    run(&format!("{path} python3 {script} {}", stack.urls().control)).await;
+}
+
 /// A stack whose providers show a page, as that of `cargo run`.
 async fn interactive_stack() -> Stack {
     let settings = StackSettings {
@@ -168,7 +187,7 @@ fn line<'a>(flow: &'a str, text: &str) -> &'a str {
 }
 
 /// Longer than the lines take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Runs the lines in a shell, as a reader would, and returns what they print.
 async fn run(lines: &str) -> String {

@@ -18,6 +18,7 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
          \x20   control           {} (the same address; its calls are at /calls)\n\
          \x20   imitated Google   {}\n\
          \x20   imitated GitHub   {}\n\
+         \x20   coding agents     {}/llms.txt (all of it on two pages; also /api/manifest)\n\
          \x20   documents         {}/docs (how to connect, test and examine your app)\n\
          \x20   example apps      {}/source (in seven languages)\n\n\
          {}{}{}\n",
@@ -27,6 +28,7 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
         urls.control,
         urls.google,
         urls.github,
+        urls.control,
         urls.control,
         urls.control,
         stack

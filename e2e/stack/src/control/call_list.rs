@@ -52,14 +52,15 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 impl Call {
-    /// The path, with its parameters in braces.
-    fn path(&self) -> String {
+    /// The path, with its parameters in braces, and an example of its query, if it has one.
+    pub(super) fn path(&self) -> String {
         let path = self.route.uri.path().replace('<', "{").replace('>', "}");
         let query = Some(self.example).filter(|it| it.starts_with('?'));
         format!("{path}{}", query.unwrap_or_default())
     }
 
-    fn body(&self) -> &'static str {
+    /// An example of the body, in JSON; empty if the call has none.
+    pub(super) fn body(&self) -> &'static str {
         match self.example {
             query if query.starts_with('?') => "",
             body => body,
@@ -119,7 +120,7 @@ struct CallList<'a> {
 }
 
 /// Every call of the control address.
-pub(super) struct AllCalls<'r>(Vec<&'r Call>);
+pub(super) struct AllCalls<'r>(pub(super) Vec<&'r Call>);
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for AllCalls<'r> {

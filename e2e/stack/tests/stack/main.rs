@@ -9,6 +9,7 @@ mod test_stack;
 
 mod control;
 mod faults;
+mod guide;
 mod http_input;
 mod https;
 mod inspector;
