@@ -24,14 +24,13 @@ pub(crate) fn manifest(runtime: &StackRuntime, calls: &Value) -> Value {
     let control = &runtime.urls.control;
     let contract: Value = serde_json::from_str(DOCUMENT).expect("it was made when this was built");
     let faults = Fault::ALL.iter();
+    let faults = faults.map(|it| json!({ "fault": it.name(), "says": it.description() }));
     let documents = DOCUMENTS.iter().map(|it| {
         let url = format!("{control}{}?raw", it.href());
         json!({ "title": it.title(), "url": url })
     });
-    let results = section("docs/CONNECT.md", "What the result says")
-        .rows()
-        .into_iter();
-    let results = results.map(|row| {
+    let results = section("docs/CONNECT.md", "What the result says").rows();
+    let results = results.iter().map(|row| {
         let answer = row[0].trim_matches('`').to_owned();
         (answer, json!({ "means": row[1], "app": row[2] }))
     });
@@ -47,7 +46,7 @@ pub(crate) fn manifest(runtime: &StackRuntime, calls: &Value) -> Value {
         "before_you_ship": section("docs/SHIP.md", "Before you ship").items(control),
         "profile": contract["components"]["schemas"]["Profile"],
         "calls": calls,
-        "faults": faults.map(|it| json!({ "fault": it.name(), "says": it.description() })).collect::<Value>(),
+        "faults": faults.collect::<Value>(),
         "grades": section("docs/EXAMINE.md", "Grades").rows(),
         "verdicts": section("docs/EXAMINE.md", "Verdicts").rows(),
         "languages": LANGUAGES.iter().map(|it| consumer(it, control)).collect::<Value>(),
@@ -66,11 +65,10 @@ fn filled(texts: Value, manifest: &Value) -> Value {
     match texts {
         Value::String(text) => line(&text, manifest, 0).into(),
         Value::Array(items) => items.into_iter().map(|it| filled(it, manifest)).collect(),
-        Value::Object(members) => {
-            let members = members.into_iter();
-            members
-                .map(|(name, it)| (name, filled(it, manifest)))
-                .collect()
+        Value::Object(mut members) => {
+            let values = members.values_mut();
+            values.for_each(|it| *it = filled(it.take(), manifest));
+            members.into()
         }
         other => other,
     }

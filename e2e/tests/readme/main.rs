@@ -133,17 +133,11 @@ async fn a_read_before_the_browsers_part_is_pending_and_costs_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_guide_followed_literally_gives_every_answer_and_an_app_of_grade_a() {
     let stack = Stack::start(StackSettings::for_tests()).await.unwrap();
-    let consumers = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../target/consumers/python/bin"
-    );
+    let top = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let this = std::env::current_exe().unwrap();
-    let programs = this.parent().and_then(Path::parent).unwrap();
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/readme/follow_the_guide.py"
-    );
-    let path = format!("PATH={consumers}:{}:$PATH", programs.display());
+    let programs = this.parent().and_then(Path::parent).unwrap().display();
+    let path = format!("PATH={top}/target/consumers/python/bin:{programs}:$PATH");
+    let script = format!("{top}/e2e/tests/readme/follow_the_guide.py");
     run(&format!("{path} python3 {script} {}", stack.urls().control)).await;
 }
 

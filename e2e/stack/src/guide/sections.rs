@@ -4,6 +4,9 @@ use rocket::serde::json::{Value, json};
 
 use crate::documents::{DOCUMENTS, Document};
 
+/// The control address in the documents.
+const USUAL_CONTROL: &str = "http://127.0.0.1:8010";
+
 /// A section of a document, without its heading.
 pub(crate) struct Section {
     document: &'static Document,
@@ -38,26 +41,20 @@ impl Section {
         let items = items.iter().map(|item| {
             let (rule, rest) = item.split_once("**").unwrap_or((item, ""));
             let (why, link) = rest.split_once('[').unwrap_or((rest, ""));
-            let link = link
-                .split_once("](")
-                .map(|(_, link)| link.trim_end_matches(')'));
-            let link = link.and_then(|it| self.document.target(it));
-            let link = link.map(|it| it.replace("http://127.0.0.1:8010", ""));
-            json!({
-                "rule": rule,
-                "why": why.trim(),
-                "in_full": link.map(|it| format!("{control}{it}")),
-            })
+            let link = link.trim_end_matches(')').split_once("](");
+            let link = link.and_then(|(_, it)| self.document.target(it));
+            let link = link.map(|it| control.to_owned() + it.trim_start_matches(USUAL_CONTROL));
+            json!({ "rule": rule, "why": why.trim(), "in_full": link })
         });
         items.collect()
     }
 
     /// The rows of its table, below the head.
     pub(crate) fn rows(&self) -> Vec<Vec<String>> {
-        let rows = self.text.lines().filter_map(|it| it.strip_prefix("| "));
-        let rows = rows
+        let rows = self.text.lines().filter(|it| it.starts_with("| "));
+        let cells = rows
             .skip(1)
-            .map(|row| row.trim_end_matches(" |").split(" | "));
-        rows.map(|row| row.map(str::to_owned).collect()).collect()
+            .map(|it| it.trim_matches(['|', ' ']).split(" | "));
+        cells.map(|it| it.map(str::to_owned).collect()).collect()
     }
 }
