@@ -16,6 +16,7 @@ use url::Url;
 use crate::documents::DOCUMENTS;
 use crate::faults::Fault;
 use crate::runtime::StackRuntime;
+use crate::snippets;
 use crate::sources::{LANGUAGES, Language};
 use sections::section;
 
@@ -27,7 +28,8 @@ pub(crate) fn manifest(runtime: &StackRuntime, calls: &Value) -> Value {
     let faults = faults.map(|it| json!({ "fault": it.name(), "says": it.description() }));
     let documents = DOCUMENTS.iter().map(|it| {
         let url = format!("{control}{}?raw", it.href());
-        json!({ "title": it.title(), "url": url })
+        let title = it.headings().into_iter().next().map(|it| it.text);
+        json!({ "title": title, "url": url })
     });
     let results = section("docs/CONNECT.md", "What the result says").rows();
     let results = results.iter().map(|row| {
@@ -49,6 +51,7 @@ pub(crate) fn manifest(runtime: &StackRuntime, calls: &Value) -> Value {
         "faults": faults.collect::<Value>(),
         "grades": section("docs/EXAMINE.md", "Grades").rows(),
         "verdicts": section("docs/EXAMINE.md", "Verdicts").rows(),
+        "snippets": snippets::of(runtime),
         "languages": LANGUAGES.iter().map(|it| consumer(it, control)).collect::<Value>(),
         "documents": documents.collect::<Value>(),
     });

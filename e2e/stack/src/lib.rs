@@ -40,6 +40,7 @@
 //! | `inspector`, `page` | its pages: every login as a sequence diagram |
 //! | [`sequence_diagram`] | sequence diagrams as SVG |
 //! | `lessons` | twelve lessons, and the logins of the attacker in two of them |
+//! | `guide` | all that the maker of an app needs, for programs and for coding agents |
 //! | `snippets` | the settings of an app, and each call of both flows, with the values of the stack |
 //! | [`regions`] | the same part of the reference consumers, in each language |
 //! | [`practice`] | the exercises of a learner, mirrored |
@@ -47,7 +48,6 @@
 //! | [`login_status`] | the state of one login, read from the store |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
 //! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
-//! | `guide` | all that the maker of an app needs, for programs and for coding agents |
 //! | [`sources`] | the reference consumers' source, and the places in it that teaching texts point at |
 //! | [`documents`], [`wording`] | the documents of the repository as pages, and their commands and addresses as a reader can use them |
 //! | [`proxy`] | the fault proxy in front of the broker |
@@ -87,6 +87,7 @@ mod launch;
 pub mod control;
 mod request;
 
+mod guide;
 mod inspector;
 mod page;
 pub mod regions;
@@ -105,8 +106,6 @@ mod facts;
 
 mod compared;
 mod labels;
-
-mod guide;
 
 pub mod documents;
 pub mod sources;

@@ -2,7 +2,7 @@
 //! a shell (`snippets.toml`), beside the region of the reference consumers that does the same.
 
 use contract::RedirectUri;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
@@ -12,17 +12,18 @@ use crate::regions::{Excerpt, excerpts};
 use crate::runtime::StackRuntime;
 
 /// The snippets of one project.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(crate) struct Snippets {
     /// The environment of a reference consumer, as a file for a shell.
     pub(crate) environment: String,
     pub(crate) clean: Vec<Snippet>,
     pub(crate) legacy: Vec<Snippet>,
+    #[serde(skip_serializing)]
     other: String,
 }
 
 /// One call of a flow.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Snippet {
     /// Method and path: `POST /v1/login/session`.
     pub(crate) operation: String,
@@ -48,11 +49,11 @@ impl Snippet {
     }
 }
 
-/// The snippets for the first project that is not the demo's, or for the demo; none without a
+/// The snippets for the newest project that is not the demo's, or for the demo; none without a
 /// project.
 pub(crate) fn of(runtime: &StackRuntime) -> Option<Snippets> {
     let projects = runtime.projects.list();
-    let own = projects.iter().find(|it| it.client_id.as_str() != "demo");
+    let own = projects.iter().rfind(|it| it.client_id.as_str() != "demo");
     let project = own.or(projects.first())?;
     Some(Snippets::new(&runtime.urls.broker, project))
 }
