@@ -15,7 +15,7 @@ mod source_page;
 mod stack;
 mod upstreams;
 
-pub(crate) use call_list::{Call, SandboxCalls, calls};
+pub use call_list::Call;
 pub(crate) use stack::NewProject;
 
 use std::net::SocketAddr;
@@ -31,6 +31,20 @@ use crate::request;
 use crate::runtime::StackRuntime;
 use call_list::ControlCalls;
 
+/// The calls that every control address has, also that of a sandbox.
+pub(crate) fn calls() -> Vec<Call> {
+    let calls = [
+        guide_page::calls(),
+        stack::calls(),
+        upstreams::calls(),
+        faults::calls(),
+        events::calls(),
+        practice::practice_calls(),
+        stack::reset_call(),
+    ];
+    calls.into_iter().flatten().collect()
+}
+
 /// The server of the control address, which accepts `host` besides the hosts of the stack.
 pub(crate) fn rocket(
     runtime: Arc<StackRuntime>,
@@ -42,18 +56,7 @@ pub(crate) fn rocket(
         scheme: runtime.reach.scheme(),
         more_hosts: own_name.into_iter().chain(host).collect(),
     };
-    let calls: Vec<Call> = [
-        guide_page::calls(),
-        stack::calls(),
-        upstreams::calls(),
-        faults::calls(),
-        events::calls(),
-        practice::practice_calls(),
-        stack::reset_call(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let calls = calls();
     let handlers: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
     let forms = [
         stack::forms(),

@@ -129,6 +129,7 @@ pub mod settings;
 pub mod time;
 
 pub use runtime::{StackUrls, free_port, silence_rocket};
+pub use sandboxes::api::calls;
 pub use settings::{HostName, StackSettings, StackStartError};
 pub use stack::Stack;
 pub use time::StackClock;

@@ -8,7 +8,7 @@ use rocket::serde::json::Json;
 use rocket::{Responder, Route, get, post, routes};
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Call, calls};
+use crate::control::call_list::{Call, calls};
 use crate::page::{PageHeader, PageResponse, asset, found, html};
 use crate::request::{ControlError, JsonBody, Runtime};
 

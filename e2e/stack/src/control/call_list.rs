@@ -15,11 +15,12 @@ use crate::runtime::ServerUrls;
 use crate::snippets::{self, Snippets};
 
 /// One call of the control address.
-pub(crate) struct Call {
+pub struct Call {
     pub(crate) route: Route,
     /// An example of its body, or `?…` of its query; empty for a call without either.
     pub(crate) example: &'static str,
-    pub(crate) sentence: &'static str,
+    /// The sentence that says what it does.
+    pub sentence: &'static str,
 }
 
 /// The calls of handlers: `handler, "example" => "sentence";`.
@@ -52,15 +53,26 @@ const GROUPS: [(&str, &[&str]); 6] = [
 ];
 
 impl Call {
+    /// The method.
+    pub fn method(&self) -> &'static str {
+        self.route.method.as_str()
+    }
+
     /// The path, with its parameters in braces, and an example of its query, if it has one.
-    pub(super) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         let path = self.route.uri.path().replace('<', "{").replace('>', "}");
         let query = Some(self.example).filter(|it| it.starts_with('?'));
         format!("{path}{}", query.unwrap_or_default())
     }
 
+    /// The names of its parameters: those of the path, then those of the query.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        let names = self.route.uri.as_str().split('<').skip(1);
+        names.filter_map(|it| Some(it.split_once('>')?.0))
+    }
+
     /// An example of the body, in JSON; empty if the call has none.
-    pub(super) fn body(&self) -> &'static str {
+    pub fn body(&self) -> &'static str {
         match self.example {
             query if query.starts_with('?') => "",
             body => body,
@@ -96,7 +108,7 @@ impl Call {
             true => format!("'{control}{path}'"),
             false => format!("{control}{path}"),
         };
-        let method = match (self.route.method.as_str(), self.body()) {
+        let method = match (self.method(), self.body()) {
             ("GET", _) => String::new(),
             // With a body, POST is what curl sends.
             ("POST", body) if !body.is_empty() => String::new(),

@@ -19,7 +19,7 @@ pub(super) fn calls() -> Vec<Call> {
 fn manifest(runtime: &Runtime, calls: AllCalls<'_>) -> Json<Value> {
     let calls = calls.0.into_iter().map(|it| {
         let body: Option<Value> = serde_json::from_str(it.body()).ok();
-        json!({ "method": it.route.method.as_str(), "path": it.path(), "body": body, "says": it.sentence })
+        json!({ "method": it.method(), "path": it.path(), "body": body, "says": it.sentence })
     });
     Json(guide::manifest(runtime, &calls.collect()))
 }

@@ -14,22 +14,32 @@ use rocket::{Build, Rocket, State, delete, get, post};
 use serde::Deserialize;
 
 use super::{SandboxInfo, SandboxPlan, Sandboxes, class};
-use crate::control::{NewProject, SandboxCalls, calls};
+use crate::control::call_list::{Call, SandboxCalls, calls};
+use crate::control::{self, NewProject};
 use crate::projects::ProjectRegistry;
 use crate::request::{ControlError, JsonBody, Runtime, parse_field};
 use crate::runtime::SandboxId;
 use crate::settings::StackSettings;
 use crate::time::StackClock;
 
-/// Adds the calls to the control address of a stack.
-pub(crate) fn beside(server: Rocket<Build>, sandboxes: Arc<Sandboxes>) -> Rocket<Build> {
+/// Every call of the control address of a stack, in the order of the page `/calls`.
+pub fn calls() -> Vec<Call> {
+    control::calls().into_iter().chain(own_calls()).collect()
+}
+
+fn own_calls() -> Vec<Call> {
     let calls = calls! {
         start, r#"{"name":"checkout","ttl_seconds":900,"consumer":true}"# => "Starts a sandbox: a stack of its own; starts_at and projects are optional, too.";
         list => "The sandboxes that run.";
         read => "One of them.";
         end => "Ends it.";
     };
-    let calls: Vec<_> = calls.into_iter().chain(class::calls()).collect();
+    calls.into_iter().chain(class::calls()).collect()
+}
+
+/// Adds the calls to the control address of a stack.
+pub(crate) fn beside(server: Rocket<Build>, sandboxes: Arc<Sandboxes>) -> Rocket<Build> {
+    let calls = own_calls();
     let routes: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
     server
         .manage(sandboxes)

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::api::MAX_TTL_SECONDS;
 use super::{Sandbox, SandboxPlan, Sandboxes};
-use crate::control::{Call, calls};
+use crate::control::call_list::{Call, calls};
 use crate::lessons::CATALOGUE;
 use crate::page::{PageHeader, asset, html};
 use crate::projects::ProjectRegistry;
