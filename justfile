@@ -145,7 +145,7 @@ test-languages: (_need "chromium" "java" "jdbc" "go" "php" "ruby") _consumers _p
 
 # Run only the real client libraries against the imitated Google and GitHub
 [group('test')]
-test-clients: _client-packages _programs
+test-clients: _client-packages _consumers _programs
     #!/usr/bin/env bash
     set -euo pipefail
     {{ replace(start_stack, "PROGRAMS", programs) }}

@@ -236,6 +236,20 @@ impl Control {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, ControlError> {
+        let answer = self.text(method, path, body).await?;
+        if answer.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_str(&answer).map_err(|error| self.unexpected(path, &error))
+    }
+
+    /// Any call, and its answer as text.
+    pub async fn text(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<String, ControlError> {
         let url = format!("{}{path}", self.url);
         let client = self.http.client_for(&url).map_err(ControlError)?;
         let mut request = client.request(method, url);
@@ -245,13 +259,10 @@ impl Control {
         let answer = http::send(request, MAX_ANSWER_BYTES)
             .await
             .map_err(|error| self.unreachable(&error))?;
-        if !answer.is_success() {
-            return Err(self.refused(path, &answer));
+        match answer.is_success() {
+            true => Ok(answer.text()),
+            false => Err(self.refused(path, &answer)),
         }
-        if answer.body.is_empty() {
-            return Ok(Value::Null);
-        }
-        serde_json::from_slice(&answer.body).map_err(|error| self.unexpected(path, &error))
     }
 
     fn read<T: for<'de> Deserialize<'de>>(

@@ -15,7 +15,7 @@ pub(crate) use changes::Changes;
 use init::InitSettings;
 pub(crate) use run::{Interruption, examine_shown};
 use settings::Settings;
-pub(crate) use settings::control_address;
+pub use settings::control_address;
 
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
@@ -69,7 +69,7 @@ impl Cli {
 }
 
 /// Says why the command `name` ended, in one line on standard error.
-pub(crate) fn failed(name: &str, error: &str) -> ExitCode {
+pub fn failed(name: &str, error: &str) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", run::error_text(name, error));
     run::FAILED.into()
 }

@@ -9,11 +9,13 @@
 //! | `examine` | `examine` |
 //! | `practice` | none: exercises with the examiner |
 //! | `parity` | none: the real providers beside the imitations |
+//! | `mcp` | none: the stack, the examiner and the conformance runner as tools of coding agents |
 //!
 //! Flags, environment variables, messages and exit statuses are those of the programs,
 //! because both call the same code.
 
 mod parity;
+mod mcp;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,7 @@ enum Cli {
     Practice(examiner::practice::Cli),
     #[command(after_help = parity::AFTER_HELP)]
     Parity(parity::Cli),
+    Mcp(mcp::Settings),
 }
 
 #[tokio::main]
@@ -51,5 +54,6 @@ async fn main() -> ExitCode {
         Cli::Examine(examine) => examine.run().await,
         Cli::Practice(practice) => practice.run().await,
         Cli::Parity(parity) => parity.run().await,
+        Cli::Mcp(mcp) => mcp.run().await,
     }
 }

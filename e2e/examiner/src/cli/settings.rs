@@ -340,9 +340,7 @@ fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
     let url = url.ok_or_else(|| {
         format!("{text} is no address: give the start page, like http://localhost:5000/")
     })?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("the start page has a user name or a password: leave them out".to_owned());
-    }
+    without_credentials("the start page", &url)?;
     if !is_loopback(&url) && url.host_str() != other_host {
         let host = url.host_str().unwrap_or_default();
         return Err(format!(
@@ -354,12 +352,28 @@ fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
 }
 
 /// The control address. Only a stack on this machine is moved and disturbed.
-pub(crate) fn control_address(text: &str) -> Result<String, String> {
-    match Url::parse(text) {
+///
+/// # Errors
+///
+/// If it is no address on this machine: one sentence that names the flag.
+pub fn control_address(text: &str) -> Result<String, String> {
+    let url = Url::parse(text);
+    url.as_ref()
+        .map_or(Ok(()), |url| without_credentials("--control", url))?;
+    match url {
         Ok(url) if is_loopback(&url) => Ok(text.trim_end_matches('/').to_owned()),
         _ => Err(format!(
             "--control {}: expected the control address of a stack on this machine, like {DEFAULT_CONTROL}",
             stack::mask::url(text)
+        )),
+    }
+}
+
+fn without_credentials(place: &str, url: &Url) -> Result<(), String> {
+    match url.username().is_empty() && url.password().is_none() {
+        true => Ok(()),
+        false => Err(format!(
+            "{place} has a user name or a password: leave them out"
         )),
     }
 }
