@@ -37,66 +37,82 @@ enum Effect {
     Endless,
 }
 
-/// Declares the faults, each with its name, its label, its effect and its description.
+/// Declares the faults by what the broker does, each with its name, its label, its effect and
+/// what the client gets.
 macro_rules! faults {
-    ($($fault:ident = $name:literal, $label:literal, $effect:ident, $description:literal;)+) => {
+    ($($broker:literal {
+        $($fault:ident = $name:literal, $label:literal, $effect:ident, $client:literal;)+
+    })+) => {
         /// A fault that the proxy can inject into a call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Fault {
-            $(#[doc = $description] $fault,)+
+            $($(#[doc = concat!("The client gets ", $client, ".")] $fault,)+)+
         }
 
         impl Fault {
             /// Every fault.
-            pub const ALL: &[Self] = &[$(Self::$fault),+];
+            pub const ALL: &[Self] = &[$($(Self::$fault),+),+];
 
             /// The name in the control API: `lose_response`.
             pub fn name(self) -> &'static str {
-                match self { $(Self::$fault => $name,)+ }
+                match self { $($(Self::$fault => $name,)+)+ }
             }
 
             /// The effect in a few words.
             pub fn label(self) -> &'static str {
-                match self { $(Self::$fault => $label,)+ }
+                match self { $($(Self::$fault => $label,)+)+ }
             }
 
-            /// A sentence about the effect.
+            /// What the client gets: `a closed connection`.
+            pub fn client(self) -> &'static str {
+                match self { $($(Self::$fault => $client,)+)+ }
+            }
+
+            /// What the broker does: `does not see the call`.
+            pub fn broker(self) -> &'static str {
+                match self { $($(Self::$fault => $broker,)+)+ }
+            }
+
+            /// Both, as a sentence.
             pub fn description(self) -> &'static str {
-                match self { $(Self::$fault => $description,)+ }
+                match self { $($(
+                    Self::$fault => concat!("The broker ", $broker, "; the client gets ", $client, "."),
+                )+)+ }
             }
 
             fn effect(self) -> Effect {
-                match self { $(Self::$fault => Effect::$effect,)+ }
+                match self { $($(Self::$fault => Effect::$effect,)+)+ }
             }
         }
     };
 }
 
 faults! {
-    Refuse = "refuse", "refuse the connection", Unseen,
-        "The connection closes before the broker has seen the call.";
-    LoseResponse = "lose_response", "lose the answer", Replaced,
-        "The broker answers and its commit stands, but the connection closes without a byte.";
-    Truncate = "truncate", "cut the answer short", Replaced,
-        "The broker answers and its commit stands, but the connection closes after half the body.";
-    Html502 = "html_502", "a proxy’s page, 502", Replaced,
-        "The broker answers and its commit stands, but a proxy's page with status 502 arrives instead.";
-    Html200 = "html_200", "a foreign page, 200", Replaced,
-        "The broker answers and its commit stands, but a foreign page with status 200 arrives instead.";
-    Delay = "delay", "delay the answer", Late,
-        "The broker answers and its commit stands, but the answer arrives late.";
-    Silence = "silence", "stay silent", Endless,
-        "The broker answers and its commit stands, but nothing arrives, and the connection stays open.";
-    Drip = "drip", "one byte at a time", Slow,
-        "The broker answers and its commit stands, but the body arrives at one byte per half second.";
-    Endless = "endless", "an endless answer", Endless,
-        "The broker answers and its commit stands, but a 200 arrives whose body never ends.";
-    Answer = "answer", "another answer", Replaced,
-        "The broker answers and its commit stands, but another answer arrives instead.";
-    HoldRequest = "hold_request", "hold the call", HeldCall,
-        "The call waits before the broker sees it, until you let it go.";
-    HoldResponse = "hold_response", "hold the answer", Slow,
-        "The broker answers and its commit stands, but the answer waits until you let it go.";
+    "does not see the call" {
+        Refuse = "refuse", "refuse the connection", Unseen, "a closed connection";
+    }
+    "answers and its commit stands" {
+        LoseResponse = "lose_response", "lose the answer", Replaced,
+            "a closed connection, without a byte";
+        Truncate = "truncate", "cut the answer short", Replaced,
+            "the head and half the body, then a closed connection";
+        Html502 = "html_502", "a proxy’s page, 502", Replaced, "a proxy's page with status 502";
+        Html200 = "html_200", "a foreign page, 200", Replaced, "a foreign page with status 200";
+        Delay = "delay", "delay the answer", Late, "the answer late, by 1000 ms or delay_ms";
+        Silence = "silence", "stay silent", Endless,
+            "nothing, on a connection that stays open until the client leaves, 60 seconds at most";
+        Drip = "drip", "one byte at a time", Slow,
+            "the head at once, then one byte of the body every half second";
+        Endless = "endless", "an endless answer", Endless,
+            "200 and application/json, then 1.6 MB of spaces a second, 60 seconds at most";
+        Answer = "answer", "another answer", Replaced,
+            "another answer, 200 and {} or the one in answer";
+        HoldResponse = "hold_response", "hold the answer", Slow, "the answer, once you let it go";
+    }
+    "does not see the call until you let it go" {
+        HoldRequest = "hold_request", "hold the call", HeldCall,
+            "the answer, once the call has gone on";
+    }
 }
 
 impl Fault {
@@ -132,7 +148,10 @@ impl Fault {
 
 /// No fault has this name; the message lists the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the faults are {}", list(Fault::ALL.iter().map(|fault| fault.name())))]
+#[error(
+    "the faults are {}; GET /api/fault-kinds says what each does",
+    list(Fault::ALL.iter().map(|fault| fault.name()))
+)]
 pub struct UnknownFault;
 
 impl FromStr for Fault {

@@ -46,7 +46,7 @@ pub(crate) struct SandboxCalls(pub(crate) Vec<Call>);
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Clock", &["clock"]),
     ("Next sign-in", &["upstreams"]),
-    ("Faults", &["faults", "held"]),
+    ("Faults", &["faults", "fault-kinds", "held"]),
     ("Look", &["events", "exchanges", "logins"]),
     ("Sandboxes", &["sandboxes"]),
     ("Stack and projects", &[]),

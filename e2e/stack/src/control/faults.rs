@@ -25,6 +25,7 @@ const MAX_BODY_KIB: u64 = 512;
 pub(super) fn calls() -> Vec<Call> {
     calls! {
         arm, r#"{"operation":"POST /v1/login/result","fault":"lose_response"}"# => "Arms a fault; with client_id, for that project alone; the fault answer takes an answer with status, headers and body.";
+        kinds => "The faults that there are: what the client gets, and what the broker does.";
         armed => "The armed faults.";
         disarm => "Disarms one fault.";
         clear => "Disarms all faults.";
@@ -164,6 +165,13 @@ fn parse_delay(ms: u64, fault: Fault) -> Result<Duration, ControlError> {
             "delay_ms belongs to the fault delay alone",
         )),
     }
+}
+
+#[get("/api/fault-kinds")]
+fn kinds() -> Json<Vec<Value>> {
+    let kind =
+        |it: &Fault| json!({ "name": it.name(), "client": it.client(), "broker": it.broker() });
+    Json(Fault::ALL.iter().map(kind).collect())
 }
 
 #[get("/api/faults")]

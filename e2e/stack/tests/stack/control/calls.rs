@@ -99,6 +99,18 @@ async fn arm(stack: &TestStack, body: Value) -> Response {
 }
 
 #[tokio::test]
+async fn the_faults_that_there_are_are_listed_as_they_are_documented() {
+    let stack = TestStack::start().await;
+    let listed = get(&stack, "/api/fault-kinds").await.json();
+    let listed = listed.as_array().expect("a list").iter();
+    let row = |it: &Value| format!("| {} | {} | {} |\n", it["name"], it["client"], it["broker"]);
+    let rows: String = listed.map(row).collect();
+    let table = format!("|---|---|---|\n{rows}\n").replace('"', "");
+    let document = include_str!("../../../../../docs/CONTROL.md").replace(['`', '*'], "");
+    assert!(document.contains(&table), "{table}");
+}
+
+#[tokio::test]
 async fn a_fault_is_listed_until_it_triggers_once() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
