@@ -204,14 +204,14 @@ fn misbehaviours(provider: &str, runtime: &Runtime) -> Result<Json<Vec<Value>>, 
 }
 
 #[get("/api/upstreams/<provider>/requests")]
-fn requests(provider: &str, runtime: &Runtime) -> Result<Json<Vec<Entry>>, ControlError> {
-    Ok(Json(find(runtime, provider)?.journal()))
+fn requests(provider: &str, imitated: Imitated<'_>) -> Result<Json<Vec<Entry>>, ControlError> {
+    Ok(Json(find(imitated, provider)?.journal()))
 }
 
-fn find<'r>(runtime: &'r Runtime, name: &str) -> Result<&'r Upstream, ControlError> {
+fn find<'r>(imitated: Imitated<'r>, name: &str) -> Result<&'r Upstream, ControlError> {
     let provider = name.parse::<Provider>();
     let provider = provider.map_err(ControlError::bad_request)?;
-    Ok(runtime.upstream.provider(provider))
+    Ok(imitated.upstream.provider(provider))
 }
 
 /// The number of names that an error suggests.
@@ -234,16 +234,24 @@ fn parse_misbehaviour(provider: Provider, name: &str) -> Result<Misbehaviour, Co
     })
 }
 
-/// The misbehaviours that may be meant: those whose name or description has the word, or else
-/// the nearest name.
+/// The stems of words for a user who cancels.
+const CANCEL: [&str; 5] = ["cancel", "denied", "declin", "reject", "abort"];
+
+/// The misbehaviours that may be meant: those that end a login with the error `word`, then those
+/// whose name or description has it, or else the nearest name.
 fn hints(provider: Provider, word: &str) -> Vec<&'static str> {
     let lower = word.to_lowercase();
     let is_in = |text: &str| !lower.is_empty() && text.to_lowercase().contains(&lower);
-    let known = Misbehaviour::of(provider).iter();
-    let hits = known.filter(|it| is_in(it.name()) || is_in(it.description(provider)));
-    let hits: Vec<_> = hits.take(MAX_HINTS).map(|it| it.name()).collect();
+    let cancels = CANCEL.iter().any(|stem| lower.contains(stem));
+    let ends_so = |it: &Misbehaviour| it.error() == Some(&lower);
+    let mut hits = Misbehaviour::of(provider).to_vec();
+    hits.retain(|it| {
+        let is_cancel = cancels && *it == Misbehaviour::Deny;
+        is_cancel || ends_so(it) || is_in(it.name()) || is_in(it.description(provider))
+    });
     if !hits.is_empty() {
-        return hits;
+        hits.sort_by_key(|it| !ends_so(it));
+        return hits.iter().take(MAX_HINTS).map(|it| it.name()).collect();
     }
     let names = Misbehaviour::of(provider).iter().map(|it| it.name());
     nearest(names, word).into_iter().collect()
