@@ -42,7 +42,7 @@ impl Settings {
             },
             clock: Clock::system(),
             users: KnownUsers::default(),
-            labels: Labels::none(),
+            labels: Labels::client_ids(),
         }
     }
 
@@ -172,23 +172,23 @@ impl FromStr for Iss {
 #[derive(Clone)]
 pub struct Labels(Arc<LabelOf>);
 
-type LabelOf = dyn Fn(&str) -> Option<String> + Send + Sync;
+type LabelOf = dyn Fn(&str, Option<&str>) -> Option<String> + Send + Sync;
 
 impl Labels {
-    /// Labels that `label_of` gives, once for each sign-in.
+    /// Labels that `label_of` gives to the `state`, once for each sign-in.
     pub fn new(label_of: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(label_of))
+        Self(Arc::new(move |_, state| label_of(state?)))
     }
 
-    /// No sign-in has a label.
+    /// The label of each sign-in is the id of its client.
     #[must_use]
-    pub fn none() -> Self {
-        Self::new(|_| None)
+    pub fn client_ids() -> Self {
+        Self(Arc::new(|client_id, _| Some(client_id.to_owned())))
     }
 
-    /// The label of the sign-in with this `state`.
-    pub(crate) fn of(&self, state: &str) -> Option<String> {
-        (self.0)(state)
+    /// The label of the sign-in of this client with this `state`.
+    pub(crate) fn of(&self, client_id: &str, state: Option<&str>) -> Option<String> {
+        (self.0)(client_id, state)
     }
 }
 

@@ -153,6 +153,12 @@ impl Upstream {
         self.address
     }
 
+    /// Whether it serves the client with this id.
+    #[must_use]
+    pub fn has_client(&self, client_id: &str) -> bool {
+        !client_id.is_empty() && self.context.settings.clients.find(client_id).is_some()
+    }
+
     /// The way in which sign-ins are answered while the queue is empty.
     #[must_use]
     pub fn mode(&self) -> Mode {

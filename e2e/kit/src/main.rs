@@ -14,8 +14,8 @@
 //! Flags, environment variables, messages and exit statuses are those of the programs,
 //! because both call the same code.
 
-mod parity;
 mod mcp;
+mod parity;
 
 use std::process::ExitCode;
 

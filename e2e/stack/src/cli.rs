@@ -54,7 +54,7 @@ impl Cli {
     pub async fn run(self) -> ExitCode {
         log_panic_locations();
         if self.health {
-            return exit_code(ask_health(self.settings.control).await);
+            return exit_code(ask_health(self.settings.control()).await);
         }
         if !self.quiet {
             tracing_subscriber::fmt()
@@ -93,7 +93,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn Error>> {
     // Before the banner: a program that reads it may send a signal at once.
     let mut signals = StopSignals::register()?;
     if let Some(registrations) = cli.imitations.registrations() {
-        let (_imitations, banner) = imitations::start(&settings, &registrations?).await?;
+        let (_running, banner) = imitations::start(&settings, &registrations?).await?;
         io::stdout().write_all(banner.as_bytes())?;
         signals.wait_for_one().await;
         return Ok(());

@@ -10,12 +10,14 @@ mod faults;
 mod fuzz;
 mod guard;
 mod guide_page;
+mod imitations;
 mod rules_page;
 mod source_page;
 mod stack;
 mod upstreams;
 
 pub use call_list::Call;
+pub(crate) use imitations::serve_imitations;
 pub(crate) use stack::NewProject;
 
 use std::net::SocketAddr;
@@ -28,13 +30,17 @@ use crate::inspector;
 use crate::lessons;
 use crate::practice;
 use crate::request;
-use crate::runtime::StackRuntime;
+use crate::runtime::{Reach, ServerName, StackRuntime};
 use call_list::ControlCalls;
+
+/// The control address in messages about its listener.
+pub(crate) const NAME: ServerName = ServerName("the control address", "control");
 
 /// The calls that every control address has, also that of a sandbox.
 pub(crate) fn calls() -> Vec<Call> {
     let calls = [
         guide_page::calls(),
+        stack::common_calls(),
         stack::calls(),
         upstreams::calls(),
         faults::calls(),
@@ -51,30 +57,17 @@ pub(crate) fn rocket(
     host: Option<String>,
     address: SocketAddr,
 ) -> Rocket<Build> {
-    let own_name = runtime.reach.host.as_ref().map(ToString::to_string);
-    let guard = guard::ControlGuard {
-        scheme: runtime.reach.scheme(),
-        more_hosts: own_name.into_iter().chain(host).collect(),
-    };
-    let calls = calls();
-    let handlers: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
     let forms = [
         stack::forms(),
         upstreams::forms(),
         faults::forms(),
         events::forms(),
     ];
-    rocket::custom(broker::http::config(address))
-        .attach(Shield::new())
-        .attach(guard::response_headers())
+    server(&runtime.reach, host, address, calls())
         .attach(events::state_changes())
         .manage(runtime)
-        .manage(guard)
         .manage(events::FreeStreams::default())
         .manage(lessons::Attacks::default())
-        .manage(ControlCalls(calls))
-        .mount("/", guard::routes())
-        .mount("/", handlers)
         .mount("/", forms.concat())
         .mount("/", routes![call_list::page, guide_page::text])
         .mount("/", contract_page::routes())
@@ -83,5 +76,27 @@ pub(crate) fn rocket(
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())
         .mount("/", practice::routes())
+}
+
+/// A server with these calls, their guard and the answer to all others.
+fn server(
+    reach: &Reach,
+    host: Option<String>,
+    address: SocketAddr,
+    calls: Vec<Call>,
+) -> Rocket<Build> {
+    let own_name = reach.host.as_ref().map(ToString::to_string);
+    let guard = guard::ControlGuard {
+        scheme: reach.scheme(),
+        more_hosts: own_name.into_iter().chain(host).collect(),
+    };
+    let handlers: Vec<_> = calls.iter().map(|call| call.route.clone()).collect();
+    rocket::custom(broker::http::config(address))
+        .attach(Shield::new())
+        .attach(guard::response_headers())
+        .manage(guard)
+        .manage(ControlCalls(calls))
+        .mount("/", guard::routes())
+        .mount("/", handlers)
         .register("/", catchers![request::catch])
 }

@@ -39,7 +39,7 @@ pub(crate) fn manifest(runtime: &StackRuntime, calls: &Value) -> Value {
     let mut manifest = json!({
         "manifest": 1,
         "addresses": runtime.urls,
-        "ca_file": runtime.ca_file(),
+        "ca_file": runtime.reach.ca_file(),
         "projects": runtime.projects.list(),
         "app": app(runtime),
         "results": results.collect::<Value>(),

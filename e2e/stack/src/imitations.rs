@@ -1,27 +1,27 @@
 //! The imitated providers: a part of every stack, or alone, for apps that use Google and GitHub
-//! themselves, without the broker, the demo and the control address.
+//! themselves, without the broker and the demo.
 //!
-//! The control address is left out because nearly all of it is about the broker: logins,
-//! faults, projects, sandboxes. What a test needs of it, the providers' own pages offer to
-//! plain HTTP too: the form of the sign-in page takes any user and any failure.
+//! Alone they have a control address only if the program is given one. It has the calls that are
+//! about the providers and the clock, by the handlers of the stack's; the others are about the
+//! broker: logins, faults, projects, sandboxes. A test in Rust has the handles.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use contract::Provider;
 use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{Clients, Labels, MockUpstream, Settings, Upstream};
 
 use crate::runtime::{
-    BEHIND_FRONT, BoundPort, Reach, ServerName, Stopping, UPSTREAM_CLIENT_ID,
+    BEHIND_FRONT, BoundPort, Reach, RunningUpstream, ServerName, Stopping, UPSTREAM_CLIENT_ID,
     UPSTREAM_CLIENT_SECRET,
 };
 use crate::settings::{StackSettings, StackStartError};
-use crate::tls::{SharedAuthority, StackTls, TlsFront};
+use crate::tls::SharedAuthority;
 
 /// The running providers. Dropping it stops them.
 pub struct Imitations {
-    upstream: RunningUpstream,
-    reach: Reach,
+    pub(crate) upstream: Arc<RunningUpstream>,
 }
 
 impl Imitations {
@@ -43,8 +43,10 @@ impl Imitations {
             stopping: Stopping::Graceful,
         };
         let clients = |_| clients.clone();
-        let upstream = RunningUpstream::start(settings, &reach, clients, Labels::none()).await?;
-        Ok(Self { upstream, reach })
+        let labels = Labels::client_ids();
+        let upstream = RunningUpstream::start(settings, &reach, clients, labels).await?;
+        let upstream = Arc::new(upstream);
+        Ok(Self { upstream })
     }
 
     /// The handles of the providers.
@@ -54,14 +56,8 @@ impl Imitations {
 
     /// The certificate authority that clients must trust, if there is TLS.
     pub fn ca_file(&self) -> Option<&Path> {
-        self.reach.tls.as_deref().map(StackTls::ca_file)
+        self.upstream.reach.ca_file()
     }
-}
-
-/// The running providers, and the fronts that clients reach them by, if there is TLS.
-pub(crate) struct RunningUpstream {
-    pub(crate) mock: MockUpstream,
-    pub(crate) fronts: Vec<TlsFront>,
 }
 
 const GOOGLE: ServerName = ServerName("the imitated Google", "google");
@@ -87,18 +83,22 @@ impl RunningUpstream {
             users: settings.users.clone(),
             labels,
         };
+        let running = |mock, fronts| Self {
+            mock,
+            clock: settings.clock.clone(),
+            reach: reach.clone(),
+            _fronts: fronts,
+        };
         if reach.tls.is_none() {
             let mock = MockUpstream::start(mocks).await.map_err(error)?;
-            let fronts = Vec::new();
-            return Ok(Self { mock, fronts });
+            return Ok(running(mock, Vec::new()));
         }
         let google = behind_front(&mut mocks.google, reach, GOOGLE)?;
         let github = behind_front(&mut mocks.github, reach, GITHUB)?;
         let mock = MockUpstream::start(mocks).await.map_err(error)?;
         let front = |port, upstream: &Upstream| reach.front(port, upstream.address());
         let fronts = [front(google, mock.google())?, front(github, mock.github())?];
-        let fronts = fronts.into_iter().flatten().collect();
-        Ok(Self { mock, fronts })
+        Ok(running(mock, fronts.into_iter().flatten().collect()))
     }
 }
 

@@ -12,18 +12,17 @@ use tokio::sync::{Mutex, watch};
 
 use crate::control;
 use crate::demo_panel::DemoPanel;
-use crate::imitations::{RunningUpstream, broker_client};
+use crate::imitations::broker_client;
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
-    BoundPort, BrokerSetup, OwnSandbox, Reach, SandboxDirectory, ServerHandle, ServerName,
-    ServerUrls, StackRuntime, Stopping, UpstreamUrls, own_origin, silence_rocket,
+    BoundPort, BrokerSetup, OwnSandbox, Reach, RunningUpstream, SandboxDirectory, ServerHandle,
+    ServerName, ServerUrls, StackRuntime, Stopping, own_origin, silence_rocket,
 };
 use crate::settings::{StackSettings, StackStartError};
 use crate::tls::StackTls;
 
 const BROKER: ServerName = ServerName("the broker", "broker");
-const CONTROL: ServerName = ServerName("the control address", "control");
 const DEMO: ServerName = ServerName("the demo", "consumer");
 
 /// Everything that one stack starts with.
@@ -61,7 +60,7 @@ impl Launch<'_> {
         let upstream = self
             .start_upstream(&reach, &reach.url_of(&broker_port), &proxy_state)
             .await?;
-        let control_port = reach.bind(CONTROL, settings.control)?;
+        let control_port = reach.bind(control::NAME, settings.control())?;
         let control = reach.url_of(&control_port);
         let demo = match self.has_demo {
             true => Some(
@@ -77,10 +76,7 @@ impl Launch<'_> {
             control,
             broker: reach.url_of(&broker_port),
             consumer: demo.as_ref().map(|demo| demo.url.clone()),
-            upstreams: UpstreamUrls {
-                google: upstream.mock.google().url().to_owned(),
-                github: upstream.mock.github().url().to_owned(),
-            },
+            upstreams: upstream.urls(),
         };
         let (demo, servers) = demo.map(|demo| (demo.app, demo.servers)).unzip();
         let mut servers: Vec<_> = servers.unwrap_or_default();
@@ -155,7 +151,7 @@ impl Launch<'_> {
             reach,
             clock: settings.clock.clone(),
             projects: self.projects,
-            upstream: upstream.mock,
+            upstream,
             demo,
             proxy_state,
             broker_setup,
@@ -166,7 +162,7 @@ impl Launch<'_> {
             sandboxes: self.directory,
             own_sandbox: self.own_sandbox,
             changes: watch::Sender::new(0),
-            _fronts: upstream.fronts.into_iter().chain(front).collect(),
+            _front: front,
         })
     }
 

@@ -33,7 +33,6 @@
 //! |---|---|
 //! | [`cli`] | the command line: the log, the banner, the signals |
 //! | [`stack`] | the handle for tests |
-//! | [`imitations`] | the imitated providers alone |
 //! | `sandboxes` | further stacks in the same process: of tests, and of a class with its wall |
 //! | `launch` | the order in which everything starts and stops |
 //! | [`control`], `request` | the control address: the HTTP API, what its handlers take, and their errors |
@@ -46,6 +45,7 @@
 //! | [`practice`] | the exercises of a learner, mirrored |
 //! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //! | [`login_status`] | the state of one login, read from the store |
+//! | [`imitations`] | the start of the imitated providers, in a stack or alone |
 //! | `runtime` | the running parts and their reset; listeners, servers and the sandboxes beside them |
 //! | `facts`, `compared`, `labels` | what each event of a login means, the values that a refusal is about, and the words for it |
 //! | [`sources`] | the reference consumers' source, and the places in it that teaching texts point at |
@@ -79,7 +79,6 @@ pub mod cli;
 
 pub mod stack;
 
-pub mod imitations;
 mod sandboxes;
 
 mod launch;
@@ -100,6 +99,7 @@ mod demo_panel;
 
 pub mod login_status;
 
+pub mod imitations;
 mod runtime;
 
 mod facts;

@@ -19,10 +19,31 @@ use rocket::serde::json::{Json, json};
 use rocket::{Request, State, catch};
 
 use crate::page::{PageHeader, PageResponse, html};
-use crate::runtime::StackRuntime;
+use crate::runtime::{RunningUpstream, StackRuntime};
 
 /// The stack of a control address, as its handlers take it.
 pub(crate) type Runtime = State<Arc<StackRuntime>>;
+
+/// The imitated providers of a control address, and their stack unless they are alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Imitated<'r> {
+    pub(crate) upstream: &'r RunningUpstream,
+    pub(crate) stack: Option<&'r StackRuntime>,
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Imitated<'r> {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        let stack = request.rocket().state::<Arc<StackRuntime>>();
+        let stack = stack.map(AsRef::as_ref);
+        let alone = request.rocket().state::<Arc<RunningUpstream>>();
+        let upstream = stack.map_or_else(|| alone.map(AsRef::as_ref), |it| Some(&it.upstream));
+        let upstream = upstream.expect("each control address has them");
+        Outcome::Success(Self { upstream, stack })
+    }
+}
 
 /// The limit for a body, far above any call that has no limit of its own.
 const MAX_BODY_KIB: u64 = 64;
@@ -272,6 +293,7 @@ fn explained(status: Status, request: &Request<'_>) -> ControlError {
     if let Some(error) = cached {
         return error.clone();
     }
+    let is_alone = request.rocket().state::<Arc<RunningUpstream>>().is_some();
     match allowed_methods(request) {
         _ if status == Status::UnprocessableEntity => ControlError::new(
             status,
@@ -279,6 +301,10 @@ fn explained(status: Status, request: &Request<'_>) -> ControlError {
              number, as the page shows it",
         ),
         _ if status != Status::NotFound => ControlError::new(status, status.reason_lossy()),
+        methods if methods.is_empty() && is_alone => ControlError::not_found(
+            "there is no such call: these are the imitations alone, because --imitations-only \
+              leaves out the broker, its projects and its faults; the calls are listed at /calls",
+        ),
         methods if methods.is_empty() => ControlError::not_found(
             "there is no such call; they are listed at /calls, the documents at /docs",
         ),

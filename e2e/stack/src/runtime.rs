@@ -6,11 +6,10 @@ mod reach;
 mod server;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError, RwLock};
 
 use broker::store::Store;
-use mock_upstream::MockUpstream;
+use mock_upstream::{MockUpstream, Provider, Upstream};
 use tokio::sync::{Mutex, watch};
 
 use crate::event_log::EventLog;
@@ -20,7 +19,7 @@ use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
 use crate::settings::StackStartError;
 use crate::time::StackClock;
-use crate::tls::{StackTls, TlsFront};
+use crate::tls::TlsFront;
 
 pub(crate) use broker_setup::{
     BrokerSetup, BrokerState, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET,
@@ -39,7 +38,7 @@ pub(crate) struct StackRuntime {
     pub(crate) reach: Reach,
     pub(crate) clock: StackClock,
     pub(crate) projects: ProjectRegistry,
-    pub(crate) upstream: MockUpstream,
+    pub(crate) upstream: RunningUpstream,
     pub(crate) demo: Option<Arc<consumer_demo::App>>,
     pub(crate) proxy: Proxy,
     pub(crate) proxy_state: Arc<ProxyState>,
@@ -56,7 +55,16 @@ pub(crate) struct StackRuntime {
     pub(crate) own_sandbox: Option<OwnSandbox>,
     /// The number of control calls that may have changed something, of which no event tells.
     pub(crate) changes: watch::Sender<u64>,
-    /// Those of the proxy and of the imitated providers, if there is TLS.
+    /// That of the proxy, if there is TLS.
+    pub(crate) _front: Option<TlsFront>,
+}
+
+/// The running providers, those of a stack or alone. Dropping it stops them.
+pub(crate) struct RunningUpstream {
+    pub(crate) mock: MockUpstream,
+    pub(crate) clock: StackClock,
+    pub(crate) reach: Reach,
+    /// The fronts that clients reach them by, if there is TLS.
     pub(crate) _fronts: Vec<TlsFront>,
 }
 
@@ -64,6 +72,26 @@ pub(crate) struct StackRuntime {
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("call: the request of this exchange is no longer kept, or was not kept whole")]
 pub(crate) struct NotKept;
+
+impl RunningUpstream {
+    pub(crate) fn provider(&self, provider: Provider) -> &Upstream {
+        self.mock.provider(provider)
+    }
+
+    /// The URLs of both.
+    pub(crate) fn urls(&self) -> UpstreamUrls {
+        UpstreamUrls {
+            google: self.mock.google().url().to_owned(),
+            github: self.mock.github().url().to_owned(),
+        }
+    }
+
+    /// Begins again without a stack: also the switches, the keys and the clock.
+    pub(crate) fn reset(&self) {
+        self.mock.reset();
+        self.clock.replace(self.clock.restarted());
+    }
+}
 
 impl StackRuntime {
     /// See [`Stack::reset`](crate::Stack::reset).
@@ -73,7 +101,7 @@ impl StackRuntime {
         let state = self.broker_setup.fresh_state()?;
         let fresh = self.broker_setup.start(&state, clock.clone()).await?;
         self.proxy.retarget(fresh.address);
-        self.upstream.reset();
+        self.upstream.mock.reset();
         if let Some(demo) = &self.demo {
             demo.reset();
         }
@@ -114,11 +142,6 @@ impl StackRuntime {
     pub(crate) async fn send_again(&self, request_id: &str) -> Result<Option<String>, NotKept> {
         let request = self.event_log().request(request_id).ok_or(NotKept)?;
         Ok(self.proxy.send_again(request).await)
-    }
-
-    /// The file with the certificate authority to trust, if there is TLS.
-    pub(crate) fn ca_file(&self) -> Option<&Path> {
-        self.reach.tls.as_deref().map(StackTls::ca_file)
     }
 
     pub(crate) fn event_log(&self) -> &EventLog {

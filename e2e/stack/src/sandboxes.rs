@@ -287,7 +287,7 @@ impl Sandbox {
             name: self.name.clone(),
             urls: runtime.urls.clone(),
             projects: runtime.projects.list(),
-            ca_file: runtime.ca_file().map(Path::to_owned),
+            ca_file: runtime.reach.ca_file().map(Path::to_owned),
             ends_at: self.activity.ends_at().0.div_euclid(1000),
         }
     }

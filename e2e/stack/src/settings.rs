@@ -30,9 +30,10 @@ pub struct StackSettings {
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000", value_parser = loopback)]
     pub broker: SocketAddr,
 
-    /// The control address, with the inspector
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8010", value_parser = loopback)]
-    pub control: SocketAddr,
+    /// The control address, with the inspector; the imitations alone have one only if it is
+    /// given [default: 127.0.0.1:8010]
+    #[arg(long, value_name = "IP:PORT", value_parser = loopback)]
+    pub control: Option<SocketAddr>,
 
     /// The address of the imitated Google
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8020", value_parser = loopback)]
@@ -97,7 +98,7 @@ impl StackSettings {
                 port: 0,
             },
             broker: free,
-            control: free,
+            control: Some(free),
             google: free,
             github: free,
             callbacks: Vec::new(),
@@ -121,9 +122,14 @@ impl StackSettings {
         ];
         let names = names.into_iter().flatten();
         let names = names.filter_map(|name| Host::parse(&name).ok());
-        let addresses = [self.broker, self.control, self.google, self.github];
+        let addresses = [self.broker, self.control(), self.google, self.github];
         let addresses = addresses.into_iter().map(|address| host_of(address.ip()));
         names.chain(addresses).chain([self.consumer.url_host()])
+    }
+
+    /// The control address of a stack.
+    pub(crate) fn control(&self) -> SocketAddr {
+        self.control.unwrap_or((Ipv4Addr::LOCALHOST, 8010).into())
     }
 
     /// The machines that can reach the stack.

@@ -96,7 +96,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn ca_file(&self) -> Option<&Path> {
-        self.runtime().ca_file()
+        self.runtime().reach.ca_file()
     }
 
     /// The clock of the whole stack.
@@ -139,7 +139,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn upstream(&self) -> &MockUpstream {
-        &self.runtime().upstream
+        &self.runtime().upstream.mock
     }
 
     /// The projects, with their secrets. They survive a [reset](Stack::reset).

@@ -485,7 +485,7 @@ fn settings() -> StackSettings {
     StackSettings {
         consumer: "localhost:3000".parse().unwrap(),
         broker: "127.0.0.1:8000".parse().unwrap(),
-        control: "127.0.0.1:8010".parse().unwrap(),
+        control: Some("127.0.0.1:8010".parse().unwrap()),
         google: "127.0.0.1:8020".parse().unwrap(),
         github: "127.0.0.1:8030".parse().unwrap(),
         ..settings

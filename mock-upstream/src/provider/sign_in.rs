@@ -45,8 +45,8 @@ impl<D: RequestDetails> SignIns<D> {
         http: &Request,
         request: &AuthorizationRequest<D>,
     ) -> Option<SignInScript> {
-        let label = request.state.as_deref();
-        let label = label.and_then(|state| context.labels.of(state));
+        let (client_id, state) = (request.client.client_id(), request.state.as_deref());
+        let label = context.labels.of(client_id, state);
         let (next, mode) = {
             let mut controls = context.controls();
             let next = controls.take(|entry| entry.is_for(label.as_deref()));

@@ -9,13 +9,15 @@ use mock_upstream::{Client, Clients, Provider};
 
 use super::banner::{ca_file, warning};
 use crate::StackSettings;
+use crate::control::serve_imitations;
 use crate::imitations::Imitations;
+use crate::runtime::ServerHandle;
 
 /// The flags of the imitations.
 #[derive(Debug, Args)]
 pub(super) struct ImitationFlags {
     /// Start only the imitated Google and GitHub, for an app that uses them without the
-    /// broker; needs --client or --any-client
+    /// broker; needs --client or --any-client. Tests drive them at --control, if it is given
     #[arg(long, conflicts_with_all = ["callbacks", "health"])]
     imitations_only: bool,
 
@@ -167,21 +169,36 @@ impl Registrations {
     }
 }
 
+/// The running imitations, and their control address if they have one.
+pub(super) type Running = (Imitations, Option<ServerHandle>);
+
 /// Starts the imitations, and returns them with their banner.
 pub(super) async fn start(
     settings: &StackSettings,
     registrations: &Registrations,
-) -> Result<(Imitations, String), Box<dyn Error>> {
+) -> Result<(Running, String), Box<dyn Error>> {
     let imitations = Imitations::start(settings, registrations.clients()).await?;
-    let banner = banner(&imitations, settings, registrations);
-    Ok((imitations, banner))
+    let mut text = banner(&imitations);
+    let mut server = None;
+    if let Some(address) = settings.control {
+        let host = settings.control_host.as_deref();
+        let (url, running) = serve_imitations(&imitations, host, address).await?;
+        let what = "control";
+        let _ = writeln!(text, "    {what:<27} {url} (its calls are at /calls)\n");
+        server = Some(running);
+    }
+    if let Some(path) = imitations.ca_file() {
+        text.push_str(&ca_file(path));
+        text.push('\n');
+    }
+    text.push_str(&warning(settings.host.as_ref()));
+    text.push_str(&registrations.to_string());
+    text.push('\n');
+    Ok(((imitations, server), text))
 }
 
-fn banner(
-    imitations: &Imitations,
-    settings: &StackSettings,
-    registrations: &Registrations,
-) -> String {
+/// The addresses of the providers.
+fn banner(imitations: &Imitations) -> String {
     let mut text =
         "\n  The imitated Google and GitHub are up. Press Ctrl-C to stop.\n\n".to_owned();
     for provider in Provider::ALL {
@@ -197,13 +214,6 @@ fn banner(
         }
         text.push('\n');
     }
-    if let Some(path) = imitations.ca_file() {
-        text.push_str(&ca_file(path));
-        text.push('\n');
-    }
-    text.push_str(&warning(settings.host.as_ref()));
-    text.push_str(&registrations.to_string());
-    text.push('\n');
     text
 }
 

@@ -102,7 +102,7 @@ impl Call {
     }
 
     /// A command that makes the call at `control`, once the ids in it are filled in.
-    fn curl(&self, control: &str) -> String {
+    pub(super) fn curl(&self, control: &str) -> String {
         let path = self.filled_path();
         let url = match path.contains(['?', '{']) {
             true => format!("'{control}{path}'"),

@@ -14,13 +14,19 @@ use serde::{Deserialize, Serialize};
 
 use super::call_list::{Call, calls};
 use crate::projects::{ProjectCredentials, ProjectRegistry, RelayPolicy};
-use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime};
+use crate::request::{ControlError, Imitated, JsonBody, RedirectBack, ReturnPath, Runtime};
 
-pub(super) fn calls() -> Vec<Call> {
+/// The calls that the imitations alone have, too.
+pub(super) fn common_calls() -> Vec<Call> {
     calls! {
         stack => "The addresses of all servers.";
         clock => "The time of the stack.";
         advance, r#"{"seconds":600}"# => "Moves the clock ahead.";
+    }
+}
+
+pub(super) fn calls() -> Vec<Call> {
+    calls! {
         projects => "The projects, with their secrets.";
         register, r#"{"name":"My app","redirect_uris":["http://localhost:4000/callback"]}"# => "Registers a project; its relay_guard may be auto, always or off.";
         restart_broker => "Starts another broker on the store of the present one, which ends.";
@@ -31,7 +37,7 @@ pub(super) fn calls() -> Vec<Call> {
 /// The reset, which comes last in the list of calls.
 pub(super) fn reset_call() -> Vec<Call> {
     calls! {
-        reset => "Starts again, with an empty store; projects stay.";
+        reset => "Starts again: the clock at its start, nobody signed in, nothing planned, and with a broker an empty store; projects stay.";
     }
 }
 
@@ -41,14 +47,13 @@ pub(super) fn forms() -> Vec<Route> {
 
 /// The URLs of the stack.
 #[get("/api/stack")]
-fn stack(runtime: &Runtime) -> Json<Value> {
-    let urls = &runtime.urls;
-    let mut description = json!({
-        "broker": urls.broker,
-        "consumer": urls.consumer,
-        "upstreams": urls.upstreams,
-    });
-    if let Some(path) = runtime.ca_file() {
+fn stack(imitated: Imitated<'_>) -> Json<Value> {
+    let mut description = json!({ "upstreams": imitated.upstream.urls() });
+    if let Some(stack) = imitated.stack {
+        description["broker"] = json!(stack.urls.broker);
+        description["consumer"] = json!(stack.urls.consumer);
+    }
+    if let Some(path) = imitated.upstream.reach.ca_file() {
         description["ca_file"] = json!(path);
     }
     Json(description)
@@ -56,9 +61,12 @@ fn stack(runtime: &Runtime) -> Json<Value> {
 
 /// See [`Stack::reset`](crate::Stack::reset).
 #[post("/api/reset")]
-async fn reset(runtime: &Runtime) -> Result<NoContent, ControlError> {
-    let reset = runtime.reset().await;
-    reset.map(|()| NoContent).map_err(ControlError::internal)
+async fn reset(imitated: Imitated<'_>) -> Result<NoContent, ControlError> {
+    match imitated.stack {
+        Some(stack) => stack.reset().await.map_err(ControlError::internal)?,
+        None => imitated.upstream.reset(),
+    }
+    Ok(NoContent)
 }
 
 /// Logins that are under way go on at the new broker.
@@ -72,8 +80,8 @@ async fn restart_broker(runtime: &Runtime) -> Result<NoContent, ControlError> {
 
 /// The login on the page of the form is gone then.
 #[post("/do/reset")]
-async fn reset_form(runtime: &Runtime) -> RedirectBack {
-    reset(runtime).await?;
+async fn reset_form(imitated: Imitated<'_>) -> RedirectBack {
+    reset(imitated).await?;
     Ok(Redirect::to("/"))
 }
 
@@ -90,10 +98,10 @@ struct Advance {
 }
 
 #[get("/api/clock")]
-fn clock(runtime: &Runtime) -> Json<ClockReading> {
+fn clock(imitated: Imitated<'_>) -> Json<ClockReading> {
     Json(ClockReading {
-        now: runtime.clock.now_ms().div_euclid(1000),
-        advanced_seconds: seconds(runtime.clock.advanced_ms()),
+        now: imitated.upstream.clock.now_ms().div_euclid(1000),
+        advanced_seconds: seconds(imitated.upstream.clock.advanced_ms()),
     })
 }
 
@@ -104,16 +112,16 @@ fn clock(runtime: &Runtime) -> Json<ClockReading> {
 )]
 fn advance(
     advance: JsonBody<Advance>,
-    runtime: &Runtime,
+    imitated: Imitated<'_>,
 ) -> Result<Json<ClockReading>, ControlError> {
-    let advanced = runtime.clock.advance_seconds(advance.0.seconds);
+    let advanced = imitated.upstream.clock.advance_seconds(advance.0.seconds);
     advanced.map_err(ControlError::bad_request)?;
-    Ok(clock(runtime))
+    Ok(clock(imitated))
 }
 
 #[post("/do/advance", data = "<form>")]
-fn advance_form(form: Form<Advance>, back: ReturnPath<'_>, runtime: &Runtime) -> RedirectBack {
-    advance(JsonBody(form.into_inner()), runtime)?;
+fn advance_form(form: Form<Advance>, back: ReturnPath<'_>, imitated: Imitated<'_>) -> RedirectBack {
+    advance(JsonBody(form.into_inner()), imitated)?;
     back.redirect()
 }
 

@@ -1,7 +1,7 @@
 //! The imitated providers: their settings, next sign-ins, misbehaviours and requests.
 
 use mock_upstream::journal::Entry;
-use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
+use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Queued, Upstream, User};
 use rocket::form::Form;
 use rocket::http::Status;
 use rocket::response::status::NoContent;
@@ -12,14 +12,14 @@ use serde::Deserialize;
 use super::call_list::{Call, calls};
 use super::stack::find_project;
 use crate::compared::nearest;
-use crate::request::{ControlError, JsonBody, RedirectBack, ReturnPath, Runtime, parse_field};
+use crate::request::{ControlError, Imitated, JsonBody, RedirectBack, ReturnPath, parse_field};
 
 pub(super) fn calls() -> Vec<Call> {
     calls! {
         settings => "The switches of a provider, as PUT takes them.";
         configure, r#"{"mode":"automatic","iss":"off"}"# => "Sets the switches: with automatic, users sign in without a page.";
         rotate_keys => "Adds a signing key, or removes the oldest.";
-        next, r#"{"misbehave":"bad_signature"}"# => "Plans the next sign-in: a failure, {\"person\":{\"key\":\"ada\"}} or {\"person\":{\"id\":\"7\"}}; with client_id, of that project alone.";
+        next, r#"{"misbehave":"bad_signature"}"# => "Plans the next sign-in: a failure, {\"person\":{\"key\":\"ada\"}} or {\"person\":{\"id\":\"7\"}}; with client_id, of that client alone. It waits, behind those that were planned before, until a sign-in takes it, also one that fails later, or a reset or DELETE takes it back.";
         take_back => "Takes a planned sign-in back.";
         misbehaviours => "The failures of a provider.";
         requests => "The requests to a provider, masked.";
@@ -32,8 +32,8 @@ pub(super) fn forms() -> Vec<Route> {
 
 /// The switches as `PUT` takes them, so that a tool can restore what it has changed.
 #[get("/api/upstreams/<provider>")]
-fn settings(provider: &str, runtime: &Runtime) -> Result<Json<Value>, ControlError> {
-    let upstream = find(runtime, provider)?;
+fn settings(provider: &str, imitated: Imitated<'_>) -> Result<Json<Value>, ControlError> {
+    let upstream = find(imitated, provider)?;
     Ok(Json(json!({
         "mode": upstream.mode().name(),
         "iss": upstream.iss().name(),
@@ -51,9 +51,9 @@ struct ProviderSettings {
 fn configure(
     provider: &str,
     settings: JsonBody<ProviderSettings>,
-    runtime: &Runtime,
+    imitated: Imitated<'_>,
 ) -> Result<NoContent, ControlError> {
-    let upstream = find(runtime, provider)?;
+    let upstream = find(imitated, provider)?;
     let mode = settings.0.mode.map(|it| parse_field::<Mode>("mode", &it));
     let iss = settings.0.iss.map(|it| parse_field::<Iss>("iss", &it));
     let (mode, iss) = (mode.transpose()?, iss.transpose()?);
@@ -67,8 +67,8 @@ fn configure(
 }
 
 #[post("/api/upstreams/google/keys/rotate")]
-fn rotate_keys(runtime: &Runtime) -> NoContent {
-    runtime.upstream.rotate_google_keys();
+fn rotate_keys(imitated: Imitated<'_>) -> NoContent {
+    imitated.upstream.mock.rotate_google_keys();
     NoContent
 }
 
@@ -84,20 +84,25 @@ struct NextSignIn {
 fn next(
     provider: &str,
     next: JsonBody<NextSignIn>,
-    runtime: &Runtime,
+    imitated: Imitated<'_>,
 ) -> Result<(Status, Json<Value>), ControlError> {
-    let upstream = find(runtime, provider)?;
-    let client_id = find_project(&runtime.projects, next.0.client_id.as_deref())?;
+    let upstream = find(imitated, provider)?;
+    next.0.check_client(upstream, imitated)?;
+    let client_id = next.0.client_id.clone();
+    let is_before = |it: &Queued| it.label.is_none() || it.label == client_id;
+    let ahead = upstream.queued().into_iter().filter(is_before).count();
     let sent = (next.0.person.clone(), next.0.misbehave.clone());
     let next = next.0.parse(upstream)?;
     let id = match &client_id {
-        Some(client_id) => upstream.queue_for(client_id.as_str(), next),
+        Some(client_id) => upstream.queue_for(client_id, next),
         None => upstream.queue(next),
     };
     let mut queued = json!({
         "id": id.map_err(ControlError::bad_request)?,
         "provider": upstream.provider().name(),
         "client_id": client_id,
+        "ahead": ahead,
+        "waits_until": "a sign-in reaches the provider, also one that fails later, or a reset or DELETE takes it back",
     });
     match sent {
         (Some(person), _) => queued["person"] = person,
@@ -108,8 +113,8 @@ fn next(
 
 /// Takes one planned sign-in back.
 #[delete("/api/upstreams/<provider>/next/<id>")]
-fn take_back(provider: &str, id: &str, runtime: &Runtime) -> Result<NoContent, ControlError> {
-    let upstream = find(runtime, provider)?;
+fn take_back(provider: &str, id: &str, imitated: Imitated<'_>) -> Result<NoContent, ControlError> {
+    let upstream = find(imitated, provider)?;
     let removed = id.parse().ok().and_then(|id| upstream.remove_queued(id));
     removed.map(|_| NoContent).ok_or_else(|| {
         ControlError::not_found(
@@ -128,7 +133,7 @@ struct MisbehaveForm<'r> {
 fn misbehave_form(
     form: Form<MisbehaveForm<'_>>,
     back: ReturnPath<'_>,
-    runtime: &Runtime,
+    imitated: Imitated<'_>,
 ) -> RedirectBack {
     let MisbehaveForm {
         provider,
@@ -139,7 +144,7 @@ fn misbehave_form(
         misbehave: Some(misbehaviour.trim().to_owned()),
         ..NextSignIn::default()
     };
-    next(provider.name(), JsonBody(planned), runtime)?;
+    next(provider.name(), JsonBody(planned), imitated)?;
     back.redirect()
 }
 
@@ -154,15 +159,26 @@ struct PlannedForm<'r> {
 fn take_back_form(
     form: Form<PlannedForm<'_>>,
     back: ReturnPath<'_>,
-    runtime: &Runtime,
+    imitated: Imitated<'_>,
 ) -> RedirectBack {
     let PlannedForm { provider, id } = form.into_inner();
     let provider = parse_field("provider", provider)?;
-    runtime.upstream.provider(provider).remove_queued(id);
+    imitated.upstream.provider(provider).remove_queued(id);
     back.redirect()
 }
 
 impl NextSignIn {
+    /// Rejects a `client_id` that no sign-in will have: of no project, or of no app.
+    fn check_client(&self, at: &Upstream, imitated: Imitated<'_>) -> Result<(), ControlError> {
+        match (imitated.stack, self.client_id.as_deref()) {
+            (Some(stack), id) => find_project(&stack.projects, id).map(drop),
+            (None, Some(id)) if !at.has_client(id) => Err(ControlError::bad_request(
+                "client_id: no app is registered by this id; --client registers one",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn parse(self, upstream: &Upstream) -> Result<Next, ControlError> {
         match (self.person, self.misbehave) {
             (Some(person), None) => parse_person(person, upstream).map(Next::User),
@@ -191,8 +207,8 @@ fn parse_person(person: Value, upstream: &Upstream) -> Result<User, ControlError
 }
 
 #[get("/api/upstreams/<provider>/misbehaviours")]
-fn misbehaviours(provider: &str, runtime: &Runtime) -> Result<Json<Vec<Value>>, ControlError> {
-    let upstream = find(runtime, provider)?;
+fn misbehaviours(provider: &str, imitated: Imitated<'_>) -> Result<Json<Vec<Value>>, ControlError> {
+    let upstream = find(imitated, provider)?;
     let listed = |it: &Misbehaviour| {
         json!({
             "name": it.name(),
@@ -267,6 +283,8 @@ mod tests {
             ("bad_sig", &["bad_signature"][..]),
             ("bad_signatrue", &["bad_signature"]),
             ("Nonce", &["wrong_nonce", "no_nonce"]),
+            ("access_denied", &["deny"]),
+            ("user_cancelled", &["deny"]),
             ("qqq", &[]),
             (&"deny".repeat(100), &[]),
         ] {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -39,6 +40,11 @@ impl Reach {
             Some(_) => "https",
             None => "http",
         }
+    }
+
+    /// The file with the certificate authority that clients must trust, if there is TLS.
+    pub(crate) fn ca_file(&self) -> Option<&Path> {
+        self.tls.as_deref().map(StackTls::ca_file)
     }
 
     /// The URL of a server that listens at `port` of `host`, without a trailing slash.

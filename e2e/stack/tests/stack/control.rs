@@ -35,32 +35,9 @@ async fn the_index_lists_every_address_and_a_page_every_call() {
 async fn what_is_refused_is_named_and_changes_nothing() {
     let stack = TestStack::start().await;
     let projects = get(&stack, "/api/projects").await;
-    for row in include_str!("control/refusals.txt").lines() {
-        if row.is_empty() || row.starts_with('#') {
-            continue;
-        }
-        let (request, refusal) = row.split_once(" => ").expect("a row");
-        let (status, word) = refusal.split_once(' ').expect("a status and words");
-        let mut parts = request.splitn(3, ' ');
-        let method = parts.next().expect("a method");
-        let path = parts.next().expect("a path");
-        let path = path.replace("MY_PROJECT", &stack.backend.client_id);
-        let media_type = match path.starts_with("/do/") {
-            true => "application/x-www-form-urlencoded",
-            false => "application/json",
-        };
-        let control = &stack.urls().control;
-        let request = Http::at(control).request(method.parse().expect("one"), path);
-        let request = request.header("Origin", control);
-        let request = match parts.next() {
-            Some(body) => request.header("Content-Type", media_type).body(long(body)),
-            None => request,
-        };
-        let response = request.send().await;
-        assert_eq!(response.status.to_string(), status, "{row}: {response:?}");
-        let message = response.json()["message"].to_string();
-        assert!(message.contains(word), "{row}: {message}");
-    }
+    let rows = include_str!("control/refusals.txt");
+    let rows = rows.replace("MY_PROJECT", &stack.backend.client_id);
+    play(&rows, &stack.urls().control).await;
     let after = get(&stack, "/api/projects").await;
     assert_eq!(after.text(), projects.text());
     assert_eq!(get(&stack, "/api/faults").await.text(), "[]");
@@ -69,6 +46,35 @@ async fn what_is_refused_is_named_and_changes_nothing() {
     for provider in [GOOGLE, GITHUB] {
         assert!(stack.provider(provider).queued().is_empty());
         stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
+    }
+}
+
+/// Makes the calls of `rows` at the control address, and checks the status of each answer and
+/// words in it.
+pub(crate) async fn play(rows: &str, control: &str) {
+    for row in rows.lines() {
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        let (request, answer) = row.split_once(" => ").expect("a row");
+        let (status, word) = answer.split_once(' ').unwrap_or((answer, ""));
+        let mut parts = request.splitn(3, ' ');
+        let method = parts.next().expect("a method");
+        let path = parts.next().expect("a path");
+        let media_type = match path.starts_with("/do/") {
+            true => "application/x-www-form-urlencoded",
+            false => "application/json",
+        };
+        let request = Http::at(control).request(method.parse().expect("one"), path);
+        let request = request.header("Origin", control);
+        let request = match parts.next() {
+            Some(body) => request.header("Content-Type", media_type).body(long(body)),
+            None => request,
+        };
+        let response = request.send().await;
+        assert_eq!(response.status.to_string(), status, "{row}: {response:?}");
+        let text = response.text();
+        assert!(text.contains(word), "{row}: {text}");
     }
 }
 

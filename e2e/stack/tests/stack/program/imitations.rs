@@ -5,7 +5,8 @@ use serde_json::Value;
 use testkit::http::Http;
 use url::Url;
 
-use super::running::{LIMIT, Running, stack, word_after};
+use super::running::{LIMIT, Running, run, stack, word_after};
+use crate::control::play;
 
 const CALLBACK: &str = "http://localhost:3999/auth/callback";
 const CLIENT: &str = "--client=my-app:s3cret@http://localhost:3999/auth/callback";
@@ -49,19 +50,28 @@ fn request(client_id: &str, callback: &str) -> String {
 
 /// Signs in as an OAuth client does, and returns the answer of the token endpoint.
 async fn sign_in(at: &Endpoints, client_id: &str, secret: &str, callback: &str) -> Value {
+    let code = authorize(at, client_id, callback).await;
+    redeem(at, (client_id, secret), callback, &code).await
+}
+
+/// Begins a sign-in, and returns the code of its callback.
+async fn authorize(at: &Endpoints, client_id: &str, callback: &str) -> String {
     let url = format!("{}?{}", at.authorization, request(client_id, callback));
     let answer = Http::new().get(&url).send().await;
     let location = Url::parse(answer.header("location").expect("a redirect")).expect("a URL");
     assert!(location.as_str().starts_with(callback), "{location}");
     let param = |name| location.query_pairs().find(|(known, _)| known == name);
     assert_eq!(param("state").expect("the state").1, "abc");
-    let code = param("code").expect("a code").1.into_owned();
+    param("code").expect("a code").1.into_owned()
+}
+
+async fn redeem(at: &Endpoints, client: (&str, &str), callback: &str, code: &str) -> Value {
     let form = [
         ("grant_type", "authorization_code"),
-        ("client_id", client_id),
-        ("client_secret", secret),
+        ("client_id", client.0),
+        ("client_secret", client.1),
         ("redirect_uri", callback),
-        ("code", &code),
+        ("code", code),
     ];
     let token = Http::new()
         .post(&at.token)
@@ -122,6 +132,44 @@ async fn any_client_is_accepted_when_asked_for() {
         let token = sign_in(&at, "whatever", "x", "https://app.test/cb").await;
         assert!(token["access_token"].is_string(), "{token}");
     }
+}
+
+#[tokio::test]
+async fn a_test_drives_them_at_the_control_address_that_it_gives() {
+    let other = format!("--client=other:x@{CALLBACK}");
+    let running = imitations(&[CLIENT, &other, "--automatic", "--control=127.0.0.1:0"]);
+    let url = word_after(&running.banner, "control  ");
+    let at = endpoints(&running, GOOGLE);
+    let issuer = word_after(&running.banner, "issuer  ");
+    let subject = async |client_id, secret| {
+        let token = sign_in(&at, client_id, secret, CALLBACK).await;
+        let token = token["access_token"].as_str().expect("a token");
+        let account = Http::new().get(format!("{issuer}/v1/userinfo?access_token={token}"));
+        account.send().await.json()["sub"].clone()
+    };
+    let next = r#"POST /api/upstreams/google/next {"person":{"id":"7"},"client_id":"my-app"}"#;
+    play(&format!("{next} => 201 \"ahead\":0"), &url).await;
+    assert_ne!(subject("other", "x").await, "7");
+    assert_eq!(subject("my-app", "s3cret").await, "7");
+    assert_ne!(subject("my-app", "s3cret").await, "7");
+
+    let code = authorize(&at, "my-app", CALLBACK).await;
+    play(r#"POST /api/clock/advance {"seconds":61} => 200"#, &url).await;
+    let late = redeem(&at, ("my-app", "s3cret"), CALLBACK, &code).await;
+    assert_eq!(late["error"], "invalid_grant");
+
+    play(include_str!("imitations.txt"), &url).await;
+    let foreign = Http::at(&url).get("/api/stack").header("Origin", "null");
+    assert_eq!(foreign.send().await.status, 403);
+}
+
+#[test]
+fn their_control_address_is_served_over_tls_too() {
+    let running = imitations(&["--any-client", "--https", "--control=127.0.0.1:0"]);
+    let url = word_after(&running.banner, "control  ");
+    let address = url.strip_prefix("https://").expect("TLS");
+    let health = run(&[format!("--control={address}"), "--health".to_owned()]);
+    assert_eq!((health.code, &*health.stdout), (Some(0), "up\n"));
 }
 
 #[tokio::test]
