@@ -147,7 +147,10 @@ async fn a_failure_a_queued_entry_and_the_automatic_mode_leave_the_last_user() {
     let mock = TestMock::interactive().await;
     let mut browser = Browser::new(&mock, GITHUB);
     browser.chooses(MUSA_AGAIN).await;
-    browser.chooses(&[("misbehave", "deny")]).await;
+    let cancelled = browser.chooses(&[("misbehave", "deny")]).await;
+    assert_eq!(cancelled.status, 303);
+    let cancelled = cancelled.callback();
+    assert_eq!(cancelled.get("error"), Some("access_denied"));
     assert_eq!(browser.signs_in_as().await, "9000006");
     mock.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
     let denied = browser.opens(&authorization(GITHUB)).await.callback();

@@ -9,39 +9,7 @@ use crate::test_mock::{
 
 /// The changes of a good request to Google, and the error on the page in place of a redirect:
 /// support.google.com/accounts/answer/16668185.
-const REFUSED: &str = "
-    client_id=unknown | invalid_client
-    // `scheme, case, and trailing slash must all match`.
-    redirect_uri=http://127.0.0.1:8000/callback/ | redirect_uri_mismatch
-    redirect_uri=http://127.0.0.1:8000/Callback | redirect_uri_mismatch
-    redirect_uri=http://127.0.0.1:8000/callback?x=1 | redirect_uri_mismatch
-    redirect_uri=https://127.0.0.1:8000/callback | redirect_uri_mismatch
-    redirect_uri=http://127.0.0.1:8001/callback | redirect_uri_mismatch
-    redirect_uri=http://localhost:8000/callback | redirect_uri_mismatch
-    -client_id | invalid_request
-    client_id= | invalid_request
-    -redirect_uri | invalid_request
-    redirect_uri= | invalid_request
-    -response_type | invalid_request
-    response_type= | invalid_request
-    -scope | invalid_request
-    scope= | invalid_request
-    // RFC 6749, section 3.1: no parameter more than once.
-    +state=another | invalid_request
-    scope=openid emails | invalid_scope
-    response_type=token | unsupported_response_type
-    // Stricter than Google, which accepts `plain`.
-    code_challenge=too-short | invalid_request
-    code_challenge=+++++++++++++++++++++++++++++++++++++++++++ | invalid_request
-    code_challenge_method=plain | invalid_request
-    -code_challenge_method | invalid_request
-    -code_challenge | invalid_request
-    // `OAuth 2.0 for Web Server Applications`: case-sensitive, and `none` alone.
-    prompt=login | invalid_request
-    prompt=Consent | invalid_request
-    prompt=none consent | invalid_request
-    access_type=always | invalid_request
-";
+const REFUSED: &str = include_str!("tables/google_refusals.txt");
 
 #[tokio::test]
 async fn a_request_with_a_fault_gets_a_page_of_googles_and_no_redirect() {
@@ -54,17 +22,7 @@ async fn a_request_with_a_fault_gets_a_page_of_googles_and_no_redirect() {
 }
 
 /// The changes of a good request to Google, and a part of the callback with a code.
-const ACCEPTED: &str = "
-    | http://127.0.0.1:8000/callback?state=
-    redirect_uri=http://127.0.0.1:8000/second?tenant=1 | second?tenant=1&state=
-    // `OAuth 2.0 for Web Server Applications`: the values of prompt, and other hints.
-    prompt=select_account | &prompt=none
-    prompt=consent | &prompt=consent
-    prompt=select_account consent | &prompt=consent
-    prompt=none | &prompt=none
-    login_hint=ada@people.example; hd=*; include_granted_scopes=true | &code=
-    access_type=online | &code=
-";
+const ACCEPTED: &str = include_str!("tables/google_callbacks.txt");
 
 const ORDER: [&str; 6] = ["state", "iss", "code", "scope", "authuser", "prompt"];
 
@@ -123,23 +81,7 @@ async fn the_older_address_behaves_alike() {
 }
 
 /// The changes of a good request to GitHub, and the start of the callback.
-const CALLBACKS: &str = "
-    | http://127.0.0.1:8000/callback?code=
-    // `Authorizing OAuth apps`: if left out, the first registered callback is used; other
-    // hints are optional.
-    -redirect_uri | http://127.0.0.1:8000/callback?code=
-    redirect_uri=http://127.0.0.1:8000/second?tenant=1 | http://127.0.0.1:8000/second?tenant=1&code=
-    login=ada-mock; allow_signup=false; prompt=select_account | http://127.0.0.1:8000/callback?code=
-    // `Troubleshooting authorization request errors`: sent to the registered callback.
-    redirect_uri=https://attacker.example/ | http://127.0.0.1:8000/callback?error=redirect_uri_mismatch&error_description=The+redirect_uri+MUST+match+the+registered+callback+URL+for+this+application.&error_uri=https%3A%2F%2Fdocs.github.com%2Fapps%2Fmanaging-oauth-apps%2Ftroubleshooting-authorization-request-errors%2F%23redirect-uri-mismatch&state=
-    redirect_uri=http://127.0.0.1:8000/callback/ | http://127.0.0.1:8000/callback?error=redirect_uri_mismatch
-    // `Authorizing OAuth apps`: S256, 43 characters; `plain` is not supported.
-    code_challenge_method=plain | http://127.0.0.1:8000/callback?error=invalid_request
-    -code_challenge_method | http://127.0.0.1:8000/callback?error=invalid_request
-    -code_challenge | http://127.0.0.1:8000/callback?error=invalid_request
-    code_challenge=too-short | http://127.0.0.1:8000/callback?error=invalid_request
-    code_challenge=+++++++++++++++++++++++++++++++++++++++++++ | http://127.0.0.1:8000/callback?error=invalid_request
-";
+const CALLBACKS: &str = include_str!("tables/github_callbacks.txt");
 
 // "Authorizing OAuth apps"; iss since the rollout of 2026. gerrit-oauth-provider#71: a code
 // like `9de63243bfe864d7490c`.

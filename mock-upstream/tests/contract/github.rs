@@ -14,24 +14,7 @@ async fn body_of(user: User, path: &str) -> Value {
 }
 
 /// The users, a path, the JSON pointer of a part of its answer, and that part.
-const PARTS: &str = r#"
-    // REST API reference, `Get the authenticated user`.
-    ada | /user | /id | 9000001
-    ada | /user | /login | "ada-mock"
-    ada | /user | /name | "Ada Lovelace"
-    ada | /user | /email | "ada@people.example"
-    ada | /user | /avatar_url | "https://pictures.example/github/ada?v=4"
-    grace | /user | /name | null
-    // dexidp/dex: the address in /user is the public one.
-    hedy | /user | /email | null
-    alan | /user | /email | null
-    // `List email addresses`: an address has a visibility, and only the primary one has a value.
-    ada | /user/emails | | [{"email":"ada@people.example","primary":true,"verified":true,"visibility":"public"}]
-    hedy | /user/emails | /1 | {"email":"hedy@people.example","primary":true,"verified":true,"visibility":"private"}
-    hedy | /user/emails | /2 | absent
-    sofia | /user/emails | /0 | {"email":"sofia+1@people.example","primary":false,"verified":true,"visibility":null}
-    alan | /user/emails | /0/verified | false
-"#;
+const PARTS: &str = include_str!("tables/github_accounts.txt");
 
 #[tokio::test]
 async fn the_account_and_its_addresses_have_null_for_what_is_missing_or_not_public() {
@@ -87,17 +70,7 @@ async fn the_private_part_and_the_addresses_need_a_scope() {
 
 /// The query, the addresses on that page, the primary ones among them, and its links to the
 /// next page and to the last.
-const PAGES: &str = "
-    // REST API, `List email addresses`: 30 on a page by default, 100 at most.
-    | 30 | 0 | 30&page=2 | 30&page=4
-    ?page=4 | 30 | 1 | |
-    ?page=5 | 0 | 0 | |
-    ?per_page=50&page=2 | 50 | 0 | 50&page=3 | 50&page=3
-    ?per_page=100&page=2 | 20 | 1 | |
-    ?per_page=101 | 100 | 0 | 100&page=2 | 100&page=2
-    ?page=0&per_page=0 | 30 | 0 | 30&page=2 | 30&page=4
-    ?page=-1&per_page=many | 30 | 0 | 30&page=2 | 30&page=4
-";
+const PAGES: &str = include_str!("tables/address_pages.txt");
 
 #[tokio::test]
 async fn the_addresses_come_in_pages_of_at_most_100_with_the_primary_one_last() {

@@ -52,19 +52,7 @@ async fn an_id_token_is_signed_by_a_published_key_and_has_every_claim() {
 }
 
 /// The users, and a claim of theirs.
-const ACCOUNTS: &str = r#"
-    // dexidp/dex: Google sometimes omits the name.
-    grace | name | absent
-    grace | given_name | absent
-    grace | family_name | absent
-    hedy | email | absent
-    hedy | email_verified | absent
-    alan | email_verified | false
-    musa | name | "محمد بن موسى الخوارزمي"
-    zoe | name | "Zoë 👩🏽‍🚀 Stern"
-    // TokenPayload of google-auth-library: only for Workspace accounts.
-    katherine | hd | "people.example"
-"#;
+const ACCOUNTS: &str = include_str!("tables/google_claims.txt");
 
 fn text(claims: &Value, claim: &str) -> String {
     let value = claims.get(claim);

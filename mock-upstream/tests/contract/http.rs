@@ -19,23 +19,7 @@ async fn send(mock: &TestMock, provider: Provider, method: &str, path: &str) -> 
 }
 
 /// The addresses of a GET.
-const GETS: &str = "
-    google | /
-    github | /
-    github | /mock/sign-in.js
-    google | /.well-known/openid-configuration
-    google | /oauth2/v3/certs
-    google | /oauth2/v1/certs
-    google | /tokeninfo?access_token=unknown
-    google | /v1/userinfo
-    google | /o/oauth2/auth?client_id=unknown
-    github | /.well-known/oauth-authorization-server/login/oauth
-    github | /login/oauth/authorize?client_id=unknown
-    github | /user
-    github | /user/emails
-    github | /nothing
-    google | /nothing
-";
+const GETS: &str = include_str!("tables/gets.txt");
 
 // RFC 9110, section 9.3.2.
 #[tokio::test]
@@ -73,19 +57,7 @@ async fn a_head_and_a_refused_request_begin_no_sign_in() {
 }
 
 /// Methods that an address lacks, and those that it has.
-const LACKING: &str = "
-    google | / | POST DELETE | GET, HEAD
-    google | /token | GET HEAD PUT | POST
-    google | /revoke | GET | POST
-    google | /oauth2/v3/certs | POST OPTIONS | GET, HEAD
-    google | /tokeninfo | PUT | GET, HEAD, POST
-    google | /oauth2/v2/userinfo | PATCH | GET, HEAD, POST
-    google | /mock/forget | GET HEAD | POST
-    github | /mock/sign-in | GET HEAD | POST
-    github | /login/oauth/authorize | POST OPTIONS | GET, HEAD
-    github | /login/oauth/access_token | GET HEAD | POST
-    github | /user | POST BREW | GET, HEAD
-";
+const LACKING: &str = include_str!("tables/lacking_methods.txt");
 
 // RFC 9110, section 15.5.6. "Authorizing OAuth apps": no preflight.
 #[tokio::test]

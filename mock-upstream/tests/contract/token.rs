@@ -57,36 +57,7 @@ async fn a_client_can_authenticate_with_basic_and_a_wrong_secret_in_it_keeps_the
 /// The provider, the changes of a good authorization request and of a good token call, the
 /// answer, and whether the code still works after it. GitHub's: "Troubleshooting OAuth app access
 /// token request errors".
-const CALLS: &str = "
-    // googleworkspace/go-samples#85.
-    google | | code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
-    // google-api-php-client#2669.
-    google | | -code_verifier | 400 invalid_grant: Missing code verifier. | used
-    // google-api-java-client#1479.
-    google | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
-    google | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
-    // The error was seen; its description is not confirmed.
-    google | | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
-    // Client tests of several projects, and a client's table of errors.
-    google | | client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
-    google | | client_secret=guess | 401 invalid_client: Unauthorized | kept
-    google | | grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
-    github | | code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
-    github | | client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    github | | client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    github | | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
-    // fastmcp#1724; the status is not confirmed.
-    github | | -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
-    // The error is not confirmed.
-    github | | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
-    // Authorization without a state; PKCE is recommended, not required: GitHub's changelog of
-    // 2025-07-14. oauth4webapi#119: Google does not let PKCE be stripped.
-    google | -state; -code_challenge; -code_challenge_method | -code_verifier | granted | used
-    github | -state; -code_challenge; -code_challenge_method | -code_verifier | granted | used
-    google | -code_challenge; -code_challenge_method | | 400 invalid_grant: code_verifier or verifier is not needed. | used
-    // `Authorizing OAuth apps`: recommended, not required.
-    github | | -redirect_uri | granted | used
-";
+const CALLS: &str = include_str!("tables/token_calls.txt");
 
 #[tokio::test]
 async fn a_token_call_gets_tokens_or_the_error_of_its_fault() {
@@ -113,22 +84,7 @@ async fn a_token_call_gets_tokens_or_the_error_of_its_fault() {
 }
 
 /// A row is a part of a token response: a header, a member or all their names.
-const ANSWERS: &str = "
-    // Fields: `OAuth 2.0 for Web Server Applications`; 3599: seen by clients.
-    google | content-type | application/json; charset=utf-8
-    google | cache-control | no-cache, no-store, max-age=0, must-revalidate
-    google | members | access_token expires_in id_token scope token_type
-    google | token_type | Bearer
-    google | expires_in | 3599
-    google | scope | openid https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile
-    // `Authorizing OAuth apps`: commas, `bearer` in lower case. Headers:
-    // octokit/auth-oauth-app.js#13.
-    github | content-type | application/json; charset=utf-8
-    github | cache-control | max-age=0, private, must-revalidate
-    github | members | access_token scope token_type
-    github | token_type | bearer
-    github | scope | read:user,user:email
-";
+const ANSWERS: &str = include_str!("tables/token_answers.txt");
 
 // github.blog, 2021: a token is `^gho_[A-Za-z0-9]{36}$`.
 #[tokio::test]

@@ -46,19 +46,7 @@ fn a_user_needs_an_id_alone() {
 }
 
 /// Users, and the error of each.
-const REFUSED: &str = r#"
-    "SECRET" | a person is a JSON object
-    {} | a person needs an id
-    {"id": null} | a person needs an id
-    {"id": 7} | id must be a string
-    {"id": "7", "name": ["SECRET"]} | name must be a string
-    {"id": "7", "username": 1} | username must be a string
-    {"id": "7", "email": 1} | email must be a string
-    {"id": "7", "picture": 1} | picture must be a string
-    {"id": "7", "email_verified": "SECRET"} | email_verified must be true or false
-    {"id": "7", "email_private": "SECRET"} | email_private must be true or false
-    {"id": "7", "SECRET": 1} | a person has id, name, username, email, email_verified, email_private, picture, and nothing else
-"#;
+const REFUSED: &str = include_str!("tables/refused_users.txt");
 
 #[test]
 fn an_error_names_the_field_and_never_repeats_the_input() {
