@@ -84,14 +84,11 @@ async fn c7_a_call_whose_answer_is_lost_is_not_made_again() {
     let one_second = Duration::from_secs(1);
     let consumer = TestConsumer::with_config(|it| it.broker_timeout = one_second).await;
     let status = ResponseTemplate::new;
+    let retry_at_once = status(503).insert_header("Retry-After", "0");
     let rows = [
         (RESULT, status(500), "lost"),
         (RESULT, html(502), "lost"),
-        (
-            RESULT,
-            status(503).insert_header("Retry-After", "0"),
-            "lost",
-        ),
+        (RESULT, retry_at_once, "lost"),
         (RESULT, pending().set_delay(one_second * 30), "lost"),
         (TOKEN, html(502), "lost"),
         (TOKEN, html(200), "lost"),
@@ -126,6 +123,7 @@ async fn c14_an_answer_that_is_not_the_contracts_is_a_lost_answer() {
     let token = |field, value: Value| ok(with(token_answer(), field, value));
     let url = format!("{}/login/x", consumer.broker.url());
     let short = json!({"authorization_url": url, "expires_in": 60});
+    let huge = "a".repeat(64 * 1024);
     let rows = [
         (RESULT, html(200), "lost"),
         (RESULT, ResponseTemplate::new(200), "lost"),
@@ -137,11 +135,7 @@ async fn c14_an_answer_that_is_not_the_contracts_is_a_lost_answer() {
         (RESULT, raw("Application/JSON; charset=utf-8"), SIGNED_IN),
         (RESULT, profile("subject", json!("")), "lost"),
         (RESULT, profile("provider", json!("github")), "lost"),
-        (
-            RESULT,
-            profile("name", "a".repeat(64 * 1024).into()),
-            "lost",
-        ),
+        (RESULT, profile("name", huge.into()), "lost"),
         (PROFILE, ok(with(ada(), "subject", "")), "lost"),
         (PROFILE, ok(with(ada(), "provider", "github")), "lost"),
         (TOKEN, token("token_type", json!("mac")), "lost"),

@@ -41,11 +41,8 @@ async fn home_offers_both_providers_by_both_flows_and_says_how_each_provider_is(
         }
         // What works needs no words.
         let shown = if health == "working" { 0 } else { 4 };
-        assert_eq!(
-            count(&format!("data-health=\"{health}<")),
-            shown,
-            "{health}"
-        );
+        let label = format!("data-health=\"{health}<");
+        assert_eq!(count(&label), shown, "{health}");
         assert_eq!(count("data-health="), shown, "{health}");
         let off = if health.starts_with("off") { 4 } else { 0 };
         assert_eq!(count(" disabled>"), off, "{health}");

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -44,31 +44,18 @@ fn program(listen: &str) -> Command {
     command
 }
 
-/// A program that serves, until this is dropped.
-struct Serving {
-    _program: Program,
-    address: SocketAddr,
-    /// The lines of its log before that of its address.
-    lines_before: usize,
-}
-
-impl Serving {
-    /// Starts a program, and waits until it logs where it listens.
-    fn start(command: Command) -> Self {
-        let program = Program::start(command, EndsBy::Kill).unwrap();
-        let found = program.errors.find(LIMIT, |log| {
-            log.lines().enumerate().find_map(|(before, line)| {
-                let (_, address) = line.split_once("listening address=")?;
-                Some((before, address.trim().parse().unwrap()))
-            })
-        });
-        let (lines_before, address) = found.expect("it listens");
-        Self {
-            _program: program,
-            address,
-            lines_before,
-        }
-    }
+/// Starts a program that serves until it is dropped, and waits until it logs where it listens.
+/// Returns the address, and the number of lines of its log before that one.
+fn serve(command: Command) -> (Program, SocketAddr, usize) {
+    let program = Program::start(command, EndsBy::Kill).unwrap();
+    let found = program.errors.find(LIMIT, |log| {
+        log.lines().enumerate().find_map(|(before, line)| {
+            let (_, address) = line.split_once("listening address=")?;
+            Some((before, address.trim().parse().unwrap()))
+        })
+    });
+    let (lines_before, address) = found.expect("it listens");
+    (program, address, lines_before)
 }
 
 /// The answer of the home page, without what differs every time.
@@ -80,24 +67,19 @@ async fn home(address: impl Display) -> (u16, HeaderMap) {
     (answer.status().as_u16(), headers)
 }
 
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 // Threats: RAUTHY-008.
 #[tokio::test]
 async fn c20_no_setting_of_rockets_changes_the_address_or_the_answers() {
-    let plain = Serving::start(program("127.0.0.1:0"));
-    let folder = folder("rocket-settings");
+    let (_plain, plain_address, plain_lines) = serve(program("127.0.0.1:0"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rocket-settings");
+    std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("Rocket.toml"), ROCKETS_FILE).unwrap();
     let mut command = program("127.0.0.1:0");
     command.envs(ROCKETS_VARIABLES).current_dir(&folder);
-    let with_settings = Serving::start(command);
-    assert!(with_settings.address.ip().is_loopback());
-    assert_eq!(home(with_settings.address).await, home(plain.address).await);
-    assert_eq!(with_settings.lines_before, plain.lines_before);
+    let (_with_settings, address, lines) = serve(command);
+    assert!(address.ip().is_loopback());
+    assert_eq!(home(address).await, home(plain_address).await);
+    assert_eq!(lines, plain_lines);
 }
 
 #[tokio::test]
