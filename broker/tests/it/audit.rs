@@ -172,7 +172,7 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
     let broker = installation.serve_with(&[(limit, "2")]);
     let visit = async |key: u8, page: &str| {
-        let browser = Browser::on_page(broker.http(), page);
+        let browser = Browser::on_page(&broker.http, page);
         browser.get(&broker.login(key).await).await.status
     };
     let alarm = "more sign-ins begin elsewhere";
@@ -269,29 +269,8 @@ async fn metrics_count_and_time_what_happens_for_the_operator_and_contain_no_val
         metrics.header("content-type"),
         Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
     );
-    let lines = r#"
-        broker_logins_total{provider="github",outcome="succeeded"} 2
-        broker_logins_total{provider="github",outcome="upstream.denied"} 1
-        broker_logins_total{provider="google",outcome="upstream.unavailable"} 1
-        broker_upstream_calls_total{provider="google",operation="GET discovery",outcome="upstream.unavailable"} 1
-        broker_refusals_total{rule="provider.known"} 1
-        broker_visits_total{provenance="no_metadata"} 5
-        broker_steps_total{step="upstream_login_consumed"} 3
-        broker_steps_total{step="code_issued"} 2
-        broker_steps_total{step="opened"} 1
-        broker_refusals_total{rule="client.recognised"} 1
-        broker_refusals_total{rule="session_key.fresh"} 1
-        broker_refusals_total{rule="handle.known"} 1
-        broker_requests_total{operation="POST /v1/login/session",status="401"} 1
-        broker_requests_total{operation="GET (no route)",status="404"} 1
-        broker_upstream_calls_total{provider="github",operation="POST token",outcome="2xx"} 2
-        broker_upstream_call_seconds_count{provider="github",operation="POST token"} 2
-        broker_store_step_seconds_count{step="consume_upstream_login"} 3
-        broker_store_step_seconds_count{step="issue"} 2
-        broker_store_step_seconds_count{step="open"} 2
-    "#;
     let text = metrics.text();
-    for line in lines.trim().lines().map(str::trim) {
+    for line in include_str!("audit/metrics.txt").lines() {
         assert!(text.lines().any(|it| it == line), "{line}\nin\n{text}");
     }
     let sent = "prj_ada upstream-code a-path-of-mine query a-handle-of-mine gho_token Lovelace";

@@ -64,7 +64,7 @@ async fn lets_a_callback_finish(signal: Signal) {
     // Longer than this test waits.
     let (broker, github, back) = in_a_callback(&installation, "300").await;
     broker.signal(signal);
-    wait_until_stopping(broker.address()).await;
+    wait_until_stopping(&broker.address).await;
     github.permit(1);
     let returned = back.await.unwrap().expect("a response");
     assert_eq!(returned.status, 303, "{returned:?}");
@@ -84,8 +84,7 @@ async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     join_all((0..12).map(async |_| {
         let installation = Installation::new();
         let (broker, github, back) = in_a_callback(&installation, "300").await;
-        let connections =
-            (0..4).map(|_| tokio::spawn(wait_until_stopping(broker.address().to_owned())));
+        let connections = (0..4).map(|_| tokio::spawn(wait_until_stopping(broker.address.clone())));
         let connections: Vec<_> = connections.collect();
         broker.terminate();
         join_all(connections).await;

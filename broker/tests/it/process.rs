@@ -1,17 +1,19 @@
 //! The broker's program: run to its end, or serving on a port of its own until the test is
 //! over; and the log that it writes to standard error.
 
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agent::program::{Completed, EndsBy, Output, Program, Signal, output_within};
 use reqwest::Method;
-use serde_json::Value;
-use testkit::http::{Http, Request, Response};
+use testkit::backend::Backend;
+use testkit::http::{Request, Response};
 
 use crate::test_broker::{
-    BASE, Browser, authorization_path, authorize_path, back_path, checked_http, session_body,
+    BASE, Browser, authorization_path, authorize_path, back_path, backend, checked_http,
+    session_body,
 };
 
 /// Longer than a broker takes to start, to log a line, or to end. One that serves when it
@@ -100,8 +102,18 @@ impl CommandOutput {
 /// A running program. It is killed when this is dropped.
 pub(crate) struct BrokerProcess {
     program: Program,
-    address: String,
-    http: Http,
+    /// The address at which it listens.
+    pub(crate) address: String,
+    /// Ada's backend.
+    backend: Backend,
+}
+
+impl Deref for BrokerProcess {
+    type Target = Backend;
+
+    fn deref(&self) -> &Backend {
+        &self.backend
+    }
 }
 
 impl Drop for BrokerProcess {
@@ -121,7 +133,7 @@ impl BrokerProcess {
         let address = find_in(&program.errors, "its address", address_in);
         Self {
             program,
-            http: checked_http(BASE, &address),
+            backend: backend(checked_http(BASE, &address)),
             address,
         }
     }
@@ -136,11 +148,6 @@ impl BrokerProcess {
         find_in(&self.program.errors, text, |line| {
             line.contains(text).then(|| line.to_owned())
         })
-    }
-
-    /// The address at which it listens.
-    pub(crate) fn address(&self) -> &str {
-        &self.address
     }
 
     /// Sends the signal by which service managers stop a program.
@@ -179,17 +186,8 @@ impl BrokerProcess {
         Browser::new(&self.http)
     }
 
-    /// A client of this broker.
-    pub(crate) fn http(&self) -> &Http {
-        &self.http
-    }
-
     pub(crate) async fn get(&self, path: &str) -> Response {
         self.http.get(path).send().await
-    }
-
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
-        self.http.post(path).json(body).send().await
     }
 
     /// Requests Ada's login with key `n`.
@@ -200,10 +198,6 @@ impl BrokerProcess {
     /// Starts Ada's login with key `n`, and returns the path of its URL.
     pub(crate) async fn login(&self, n: u8) -> String {
         authorization_path(&self.session(n).await, BASE)
-    }
-
-    pub(crate) fn request(&self, method: Method, path: &str) -> Request {
-        self.http.request(method, path)
     }
 
     /// The request of a browser that returns from GitHub with this query in a legacy login.

@@ -57,7 +57,7 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
         format!("{} {:?} {body}", response.status, response.headers)
     });
     let shown = shown.collect();
-    let address = broker.address().to_owned();
+    let address = broker.address.clone();
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     broker.terminate();
     let log = broker.log_when_ended();
@@ -139,11 +139,11 @@ fn health_at(installation: &Installation, address: &str) -> CommandOutput {
 fn a_broker_with_its_store_is_healthy_until_it_ends() {
     let installation = Installation::with_store("postgres://broker@127.0.0.1:1/broker");
     let broker = installation.serve();
-    health_at(&installation, broker.address()).failed("/readyz answers 503");
+    health_at(&installation, &broker.address).failed("/readyz answers 503");
 
     let installation = Installation::with_tables();
     let broker = installation.serve();
-    let address = broker.address().to_owned();
+    let address = broker.address.clone();
     let output = health_at(&installation, &address);
     assert_eq!((output.code, output.out.as_str()), (Some(0), "ready\n"));
     broker.terminate();

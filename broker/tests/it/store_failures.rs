@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::installation::Installation;
 use crate::process::{BrokerCommand, BrokerProcess};
-use crate::test_broker::result_body;
+use crate::test_broker::key;
 
 /// The start of the second page of a database, the first one after the list of tables.
 const SECOND_PAGE: usize = 4096;
@@ -84,10 +84,7 @@ async fn a_file_that_is_damaged_under_a_broker_makes_it_answer_503() {
     invalidate_the_cache(&installation);
 
     served.session(1).await.is_refusal(503);
-    served
-        .post("/v1/login/result", &result_body(1))
-        .await
-        .is_refusal(503);
+    served.result(&key(1)).await.is_refusal(503);
     assert_eq!(served.get("/livez").await.status, 200);
     served.logged("malformed; move the file away");
 
@@ -229,8 +226,8 @@ async fn fill(served: &BrokerProcess) -> u8 {
 }
 
 async fn assert_all_pending(served: &BrokerProcess, keys: u8) {
-    for key in 0..keys {
-        let result = served.post("/v1/login/result", &result_body(key)).await;
+    for n in 0..keys {
+        let result = served.result(&key(n)).await;
         result.is_json(200, &json!({ "status": "pending" }));
     }
 }

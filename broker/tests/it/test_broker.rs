@@ -4,6 +4,7 @@
 mod browser;
 mod requests;
 
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,15 +19,15 @@ use reqwest::Method;
 use rocket::futures::future::join_all;
 use serde_json::Value;
 use testkit::backend::Backend;
-use testkit::http::{Http, Request, Response};
+use testkit::http::Response;
 use testkit::server::TestServer;
 
 use crate::fake_provider::FakeProvider;
 pub(crate) use browser::{Browser, checked_http};
 pub(crate) use requests::{
     ADA_SECRET, BASE, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, ada, adas_profile,
-    authorization_path, authorize_path, authorize_query, authorize_with, back_path, key, parameter,
-    query_with, result_body, session_body, state, token_body, verifier, with,
+    authorization_path, authorize_path, authorize_query, authorize_with, back_path, backend, key,
+    parameter, query_with, result_body, session_body, state, token_body, verifier, with,
 };
 
 /// A running broker with the projects of Ada and Bob. It stops when it is dropped.
@@ -40,6 +41,14 @@ pub(crate) struct TestBroker {
     backend: Backend,
     events: Arc<Mutex<Vec<Event>>>,
     server: TestServer,
+}
+
+impl Deref for TestBroker {
+    type Target = Backend;
+
+    fn deref(&self) -> &Backend {
+        &self.backend
+    }
 }
 
 impl Drop for TestBroker {
@@ -168,25 +177,15 @@ impl TestBroker {
             projects,
             github,
             paths,
-            backend: requests::backend(checked_http(&base_url, server.address)),
+            backend: backend(checked_http(&base_url, server.address)),
             events,
             server,
         }
     }
 
-    /// A client of this broker.
-    pub(crate) fn http(&self) -> &Http {
-        &self.backend.http
-    }
-
-    /// The base URL that it is configured with.
-    pub(crate) fn base_url(&self) -> &str {
-        self.backend.broker()
-    }
-
     /// A browser on a page of the consumer at [`CALLBACK`].
     pub(crate) fn browser(&self) -> Browser {
-        Browser::new(self.http())
+        Browser::new(&self.http)
     }
 
     /// A browser on a page of the consumer at [`LOCAL_CALLBACK`].
@@ -196,12 +195,12 @@ impl TestBroker {
 
     /// A browser on this page.
     pub(crate) fn browser_on(&self, page: &str) -> Browser {
-        Browser::on_page(self.http(), page)
+        Browser::on_page(&self.http, page)
     }
 
     /// A client that keeps cookies, like curl with a cookie jar.
     pub(crate) fn plain_client(&self) -> Browser {
-        Browser::plain(self.http())
+        Browser::plain(&self.http)
     }
 
     /// Advances the clock. It also moves by itself while a test runs, so tests keep a
@@ -211,16 +210,8 @@ impl TestBroker {
         self.clock.advance(Duration::from_millis(ms));
     }
 
-    pub(crate) fn request(&self, method: Method, path: &str) -> Request {
-        self.http().request(method, path)
-    }
-
     pub(crate) async fn get(&self, path: &str) -> Response {
-        self.http().get(path).send().await
-    }
-
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
-        self.backend.post(path, body).await
+        self.http.get(path).send().await
     }
 
     /// Sends a request with these headers and no others.
@@ -291,7 +282,13 @@ impl TestBroker {
     /// Starts a login, and returns the path of its URL.
     pub(crate) async fn session_with(&self, body: &Value) -> String {
         let response = self.post("/v1/login/session", body).await;
-        authorization_path(&response, self.base_url())
+        authorization_path(&response, self.http.base_url())
+    }
+
+    /// Starts the login with key 1 whose callback is local, and returns the path of its URL.
+    pub(crate) async fn local_session(&self) -> String {
+        let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+        self.session_with(&body).await
     }
 
     /// A browser at the provider in the login with key `n`, and the path by which it comes
@@ -341,14 +338,6 @@ impl TestBroker {
         let response = self.token(code).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.json()["access_token"].as_str().unwrap().to_owned()
-    }
-
-    pub(crate) async fn profile(&self, token: &str) -> Response {
-        self.backend.profile(token).await
-    }
-
-    pub(crate) async fn revoke(&self, token: &str) -> Response {
-        self.backend.revoke(token).await
     }
 
     /// Signs Ada in through the clean flow, with key `n`. Returns the last redirect.

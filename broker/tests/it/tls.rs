@@ -39,7 +39,7 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let root = Certificate::from_pem(CERTIFICATE.as_bytes()).unwrap();
     let client = client_builder().tls_certs_only([root]).build().unwrap();
-    let url = format!("https://{}/api/providers", broker.address());
+    let url = format!("https://{}/api/providers", broker.address);
     let http = Http::new().with_client(client);
     let response = http.get(url).send().await;
     assert_eq!(response.status, 200, "{response:?}");
@@ -49,10 +49,10 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
     );
     let untrusting = Http::new().with_client(client_builder().build().unwrap());
     for (scheme, why) in [("https", "it is not trusted"), ("http", "no plain HTTP")] {
-        let url = format!("{scheme}://{}/livez", broker.address());
+        let url = format!("{scheme}://{}/livez", broker.address);
         assert!(untrusting.get(url).try_send().await.is_err(), "{why}");
     }
-    let health = BrokerCommand::with("health", &config).env("BROKER_BIND", broker.address());
+    let health = BrokerCommand::with("health", &config).env("BROKER_BIND", &broker.address);
     assert_eq!(health.output().code, Some(0), "it is asked over TLS");
 }
 

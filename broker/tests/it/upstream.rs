@@ -319,6 +319,15 @@ fn token(header: &Value, claims: &Value) -> String {
     token_signed_by(header, claims, &signing_key(KEY_ONE), Algorithm::RS256)
 }
 
+/// A JWT for Ada with this header, signed with this key.
+fn signed(
+    header: Value,
+    key: EncodingKey,
+    algorithm: Algorithm,
+) -> impl Fn(&StartedLogin<'_>) -> String {
+    move |login| token_signed_by(&header, &adas_claims(login), &key, algorithm)
+}
+
 fn token_signed_by(
     header: &Value,
     claims: &Value,

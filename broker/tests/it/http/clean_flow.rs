@@ -82,17 +82,11 @@ async fn the_list_of_providers_shows_their_configuration_and_a_disabled_one_star
     }
 }
 
-/// The path of a login whose callback is local, as a plain client needs.
-async fn local_session(broker: &TestBroker) -> String {
-    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    broker.session_with(&body).await
-}
-
 #[tokio::test]
 async fn a_local_plain_client_does_not_bind_a_login_while_the_guard_is_off() {
     let off = |config: &mut Config| config.projects[0].relay_guard = RelayGuard::Off;
     let broker = TestBroker::start_with(off).await;
-    let path = local_session(&broker).await;
+    let path = broker.local_session().await;
     let curl = broker.plain_client();
     let curls_back = curl.to_provider(&path).await;
     let browser = broker.local_browser();
@@ -108,7 +102,7 @@ async fn a_local_plain_client_does_not_bind_a_login_while_the_guard_is_off() {
 #[tokio::test]
 async fn a_local_client_with_fetch_metadata_or_a_foreign_referrer_must_confirm() {
     let broker = TestBroker::start().await;
-    let path = local_session(&broker).await;
+    let path = broker.local_session().await;
     let check = async |name: &'static str, value: &'static str, expected: u16| {
         let client = broker.plain_client().with_header(name, value);
         assert_eq!(client.get(&path).await.status, expected, "{name}: {value}");
@@ -141,7 +135,7 @@ async fn a_plain_client_must_confirm_unless_everything_is_local() {
     });
     // The broker is not local.
     for broker in [remote.await, TestBroker::start_https().await] {
-        let path = local_session(&broker).await;
+        let path = broker.local_session().await;
         assert_eq!(broker.plain_client().get(&path).await.status, 200);
     }
 }

@@ -6,9 +6,7 @@ use broker::relay::{RelayGuard, SelectAccount};
 use reqwest::Method;
 use testkit::http::Response;
 
-use crate::test_broker::{
-    BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, parameter, session_body, with,
-};
+use crate::test_broker::{BASE, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, parameter};
 
 pub(super) const EVIL: &str = "https://evil.example/";
 
@@ -112,8 +110,7 @@ async fn any_visit_but_a_navigation_from_a_start_origin_is_confirmed_and_binds_n
 #[tokio::test]
 async fn the_guard_always_confirms_before_any_client_is_bound() {
     let broker = with_project(|ada| ada.relay_guard = RelayGuard::Always).await;
-    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    let path = broker.session_with(&body).await;
+    let path = broker.local_session().await;
     let look = broker.request(Method::HEAD, &path).send().await;
     assert_eq!((look.status, look.location()), (200, None));
     let bot = broker.plain_client();
@@ -170,8 +167,7 @@ async fn the_page_names_project_and_host_and_has_its_own_headers() {
         config.projects[0].name = "<b>Ada</b>".parse().unwrap();
     })
     .await;
-    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    let path = broker.session_with(&body).await;
+    let path = broker.local_session().await;
     let page = broker.browser_on(EVIL).get(&path).await;
     is_confirmation_page(&page);
     for text in [

@@ -183,7 +183,7 @@ async fn broker_with_keys(keys: &[u8]) -> TestBroker {
 async fn log_in_across(from: &[u8], to: &[u8]) -> Response {
     let (from, to) = (broker_with_keys(from).await, broker_with_keys(to).await);
     let (before, back) = from.at_provider_in_legacy().await;
-    before.moved_to(to.http()).get(&back).await
+    before.moved_to(&to.http).get(&back).await
 }
 
 #[tokio::test]

@@ -5,30 +5,16 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use agent::time::within;
-use reqwest::Method;
 use rocket::futures::StreamExt as _;
 use rocket::futures::stream::FuturesUnordered;
-use serde_json::{Value, json};
-use testkit::http::Response;
+use serde_json::json;
 
 use crate::fake_provider::{FakeProvider, TOKEN};
 use crate::installation::{Installation, Scratch};
 use crate::process::{BrokerCommand, BrokerProcess, LIMIT};
 use crate::test_broker::{
-    CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
+    CALLBACK, adas_profile, authorize_path, back_path, key, parameter, token_body,
 };
-
-async fn result(served: &BrokerProcess, key: u8) -> Response {
-    served.post("/v1/login/result", &result_body(key)).await
-}
-
-async fn with_token(served: &BrokerProcess, verb: Method, path: &str, token: &str) -> Response {
-    served.request(verb, path).bearer_auth(token).send().await
-}
-
-fn pending() -> Value {
-    json!({ "status": "pending" })
-}
 
 #[tokio::test]
 async fn the_disk_of_these_tests_loses_unsynced_data() {
@@ -60,7 +46,8 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let served = machine.start();
     let path = machine.synced(served.login(1)).await;
     let served = machine.cut_power(served);
-    result(&served, 1).await.is_json(200, &pending());
+    let pending = json!({ "status": "pending" });
+    served.result(&key(1)).await.is_json(200, &pending);
     served.session(1).await.is_refusal(400);
 
     let ada = served.browser();
@@ -75,17 +62,17 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     );
 
     let back = back_path(&away, "code=upstream-code");
-    let ada = ada.moved_to(served.http());
+    let ada = ada.moved_to(&served.http);
     ada.get(&back).await.redirects_to(CALLBACK);
     let served = machine.cut_power(served);
-    let ada = ada.moved_to(served.http());
+    let ada = ada.moved_to(&served.http);
     ada.get(&back).await.redirects_to(CALLBACK);
     assert_eq!(machine.github.calls_to(TOKEN).len(), 1);
 
     let profile = json!({ "status": "succeeded", "profile": adas_profile() });
-    result(&served, 1).await.is_json(200, &profile);
+    served.result(&key(1)).await.is_json(200, &profile);
     let served = machine.cut_power(served);
-    result(&served, 1).await.is_refusal(400);
+    served.result(&key(1)).await.is_refusal(400);
 }
 
 // Threats: L8.
@@ -101,7 +88,7 @@ async fn a_legacy_login_survives_a_power_cut_after_every_step() {
         let home = ada.get(&back).await;
         let code = parameter(home.location().unwrap(), "code").unwrap();
         served = machine.cut_power(served);
-        let again = ada.moved_to(served.http()).get(&back).await;
+        let again = ada.moved_to(&served.http).get(&back).await;
         assert_eq!(again.status, 400, "{again:?}");
         assert_eq!(machine.github.calls_to(TOKEN).len(), calls);
 
@@ -109,18 +96,17 @@ async fn a_legacy_login_survives_a_power_cut_after_every_step() {
         assert_eq!(token.status, 200, "{token:?}");
         let token = token.json()["access_token"].as_str().unwrap().to_owned();
         served = machine.cut_power(served);
-        let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
+        let read = served.profile(&token).await;
         read.is_json(200, &adas_profile());
 
         if end == "revoked" {
-            let revoked = with_token(&served, Method::POST, "/v1/revoke", &token).await;
-            revoked.is_json(200, &json!({}));
+            served.revoke(&token).await.is_json(200, &json!({}));
         } else {
             let replay = served.post("/v1/token", &token_body(&code)).await;
             replay.is_refusal(400);
         }
         served = machine.cut_power(served);
-        let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
+        let read = served.profile(&token).await;
         assert_eq!(read.status, 401, "{end}: {read:?}");
     }
 }
@@ -148,7 +134,7 @@ async fn every_acknowledged_step_among_unfinished_ones_survives_a_power_cut() {
     drop(redemptions);
     let served = machine.cut_power(served);
     for token in acknowledged {
-        let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
+        let read = served.profile(&token).await;
         read.is_json(200, &adas_profile());
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn adas_profile() -> Value {
 static ADA: LazyLock<Backend> = LazyLock::new(|| backend(Http::at(BASE)));
 
 /// Ada's backend, which sends by `http`.
-pub(super) fn backend(http: Http) -> Backend {
+pub(crate) fn backend(http: Http) -> Backend {
     Backend {
         http,
         client_id: "prj_ada".to_owned(),

@@ -2,12 +2,13 @@
 //! allows, and for a bounded time longer while no newer one can be fetched.
 
 use contract::Provider::Google;
+use jsonwebtoken::Algorithm;
 use rocket::futures::future::join_all;
 use serde_json::json;
 
 use super::{
     DISCOVERY, FakeProviders, KEY_ONE, KEY_TWO, KEYS, LegacyResult, StartedLogin, adas_claims,
-    discovery_document, jwk, key_set, server_error, signing_key, token, token_signed_by,
+    discovery_document, jwk, key_set, server_error, signed, signing_key, token,
 };
 use crate::fake_provider::{Reply, TOKEN};
 use crate::test_broker::{parameter, with};
@@ -16,10 +17,7 @@ use crate::test_broker::{parameter, with};
 pub(super) fn token_by(id: &str) -> impl Fn(&StartedLogin<'_>) -> String {
     let key = signing_key(if id == "two" { KEY_TWO } else { KEY_ONE });
     let header = json!({ "alg": "RS256", "kid": id });
-    move |login| {
-        let algorithm = jsonwebtoken::Algorithm::RS256;
-        token_signed_by(&header, &adas_claims(login), &key, algorithm)
-    }
+    signed(header, key, Algorithm::RS256)
 }
 
 async fn log_in_by(providers: &FakeProviders, id: &str) -> LegacyResult {
