@@ -78,7 +78,7 @@ impl Search<'_> {
             return false;
         }
         self.remember(state);
-        if state.is_explained(self.history) {
+        if state.is_answered(self.history) && state.is_logged(self.history) {
             return true;
         }
         let candidates = state.candidates(self.history);
@@ -321,17 +321,13 @@ impl State {
         next
     }
 
-    /// Whether every answer is explained, and the audit log.
-    fn is_explained(&self, history: &History) -> bool {
-        self.is_answered(history) && self.is_logged(history)
-    }
-
     /// Whether every answer is explained.
     pub(super) fn is_answered(&self, history: &History) -> bool {
         let mut operations = 0..self.progress.len();
         operations.all(|index| !self.must_happen(history, index))
     }
 
+    /// Whether the audit log, if it was read, has what happened.
     fn is_logged(&self, history: &History) -> bool {
         let Some(audit) = &history.audit else {
             return true;

@@ -6,7 +6,7 @@ mod fixture;
 
 use fixture::*;
 
-use crate::history::{Flow, History, Operation, Outage, Outcome, User};
+use crate::history::{Flow, Operation, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Failure, Project, Step, Wrong};
 
 #[test]
@@ -226,19 +226,11 @@ fn a_broker_that_dies_may_not_have_logged_what_it_did() {
 
 #[test]
 fn a_dead_database_costs_the_outcomes_on_their_way_to_it_and_no_more() {
-    let outage = |mut history: History, operation: usize| {
-        let it = &history.operations[operation];
-        history.outages.push(Outage {
-            from_ns: it.invoked_ns + 1,
-            until_ns: it.completed_ns,
-        });
-        history
-    };
     let pending = clean(&[read(Answer::Pending)]);
-    assert_right(&outage(pending.clone(), 3));
-    assert_wrong(&outage(pending, 2), "a login was lost");
+    assert_right(&with_outage(pending.clone(), 3, 3));
+    assert_wrong(&with_outage(pending, 2, 2), "a login was lost");
     let refused = clean(&[read(Answer::Refused)]);
-    assert_wrong(&outage(refused, 3), "lost");
+    assert_wrong(&with_outage(refused, 3, 3), "lost");
     let unkept = [
         answered(authorize(), Answer::ToProvider),
         sign_in(Ending::Success),
@@ -248,7 +240,7 @@ fn a_dead_database_costs_the_outcomes_on_their_way_to_it_and_no_more() {
         ),
     ];
     let unkept = history(Flow::Legacy, &unkept);
-    assert_right(&outage(unkept.clone(), 2));
+    assert_right(&with_outage(unkept.clone(), 2, 2));
     assert_wrong(&unkept, "it failed with provider_unavailable");
 }
 
@@ -264,18 +256,10 @@ fn an_outcome_on_its_way_to_a_dead_database_may_show_when_it_is_back_and_not_lat
         read(Answer::Pending),
         read(Answer::Succeeded(ada())),
     ]);
-    let with_outage = |history: &History| {
-        let mut history = history.clone();
-        history.outages.push(Outage {
-            from_ns: history.operations[3].invoked_ns + 1,
-            until_ns: history.operations[4].completed_ns,
-        });
-        history
-    };
     assert_wrong(&seen_late, "a login was lost");
-    assert_wrong(&with_outage(&seen_later), "without a sign-in");
-    assert_right(&with_outage(&seen_late));
-    let mut twice = with_outage(&seen_late);
+    assert_wrong(&with_outage(seen_later, 3, 4), "without a sign-in");
+    let mut twice = with_outage(seen_late, 3, 4);
+    assert_right(&twice);
     let again = twice.operations[6].clone();
     twice.operations.push(Operation {
         invoked_ns: again.completed_ns + 1,

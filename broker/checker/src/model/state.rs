@@ -125,10 +125,10 @@ pub struct Token {
 impl Model {
     /// Whether `step` makes sense now, whatever the answer to it is.
     pub fn allows(&self, step: Step) -> bool {
-        let is_new = |upstream_login| {
-            let mut earlier = self.upstream_logins.keys();
-            earlier.all(|earlier| *earlier < upstream_login)
-        };
+        let is_taken = |begun| self.upstream_logins.keys().any(|it| *it >= begun);
+        if step.begins().is_some_and(is_taken) {
+            return false;
+        }
         let is_signed_in = |upstream_login| {
             let begun = self.upstream_logins.get(&upstream_login);
             begun.map(|it| it.signed_in.is_some())
@@ -141,20 +141,11 @@ impl Model {
                 let has_key = key == login || self.logins.get(&key).is_some_and(|it| it.key == key);
                 is_new && has_key && wrong != Some(Wrong::Verifier)
             }
-            Step::Visit {
-                login,
-                upstream_login,
-                ..
-            }
-            | Step::Continue {
-                login,
-                upstream_login,
-                ..
-            } => self.logins.contains_key(&login) && is_new(upstream_login),
-            Step::VisitUnvouched { login, .. } | Step::Cancel { login, .. } => {
-                self.logins.contains_key(&login)
-            }
-            Step::Authorize { upstream_login, .. } => is_new(upstream_login),
+            Step::Visit { login, .. }
+            | Step::Continue { login, .. }
+            | Step::VisitUnvouched { login, .. }
+            | Step::Cancel { login, .. } => self.logins.contains_key(&login),
+            Step::Authorize { .. } => true,
             Step::SignIn { upstream_login, .. } => is_signed_in(upstream_login) == Some(false),
             Step::Deliver { upstream_login, .. } => is_signed_in(upstream_login) == Some(true),
             Step::Read { key, wrong, .. } => {

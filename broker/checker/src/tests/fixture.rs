@@ -1,7 +1,7 @@
 //! False and true histories, made of operations.
 
 use crate::check;
-use crate::history::{AuditRecord, Flow, History, Operation, Outcome, User};
+use crate::history::{AuditRecord, Flow, History, Operation, Outage, Outcome, User};
 use crate::model::{Answer, Commit, Ending, Interval, Project, Provider, Step, Visitor};
 
 pub(super) const SECOND_MS: i64 = 1_000;
@@ -121,6 +121,15 @@ pub(super) fn late(mut history: History, from: usize, by_ms: i64) -> History {
     for operation in &mut history.operations[from..] {
         operation.clock = operation.clock.plus_ms(by_ms);
     }
+    history
+}
+
+/// The same history, with an outage that begins during operation `first` and ends with `last`.
+pub(super) fn with_outage(mut history: History, first: usize, last: usize) -> History {
+    history.outages.push(Outage {
+        from_ns: history.operations[first].invoked_ns + 1,
+        until_ns: history.operations[last].completed_ns,
+    });
     history
 }
 
