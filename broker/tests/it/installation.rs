@@ -143,13 +143,6 @@ impl Installation {
             .env("BROKER_UPSTREAM__TIMEOUT_MS", "60000")
     }
 
-    /// Checks that neither command starts, each with one line that contains `text` and
-    /// names the database.
-    #[track_caller]
-    pub(crate) fn assert_refused(&self, text: &str) {
-        self.refuses_to_start(&[text, "broker.db"]);
-    }
-
     /// Checks that neither command starts, each with one line that contains all of `texts`.
     #[track_caller]
     pub(crate) fn refuses_to_start(&self, texts: &[&str]) {

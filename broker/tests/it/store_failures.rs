@@ -37,8 +37,7 @@ fn check_refused(damage: impl FnOnce(&mut Vec<u8>), text: &str) {
     let mut bytes = fs::read(installation.database()).unwrap();
     damage(&mut bytes);
     fs::write(installation.database(), &bytes).unwrap();
-    installation.assert_refused(text);
-    installation.assert_refused("move");
+    installation.refuses_to_start(&[text, "move", "broker.db"]);
     assert!(
         fs::read(installation.database()).unwrap() == bytes,
         "it is kept"
@@ -166,18 +165,19 @@ async fn a_broker_is_not_ready_without_the_file_that_it_opened() {
 #[test]
 fn the_tables_of_a_newer_version_or_of_another_program_are_left_alone_and_reported() {
     let newer = "CREATE TABLE logins (another INTEGER); PRAGMA user_version = 2";
-    for (tables, message) in [
-        (newer, "the tables of version 2, this broker those of 1"),
-        (newer, "store.url"),
-        (
-            "CREATE TABLE recipes (name TEXT)",
-            "the tables of another program",
-        ),
+    let of_newer = [
+        "the tables of version 2, this broker those of 1",
+        "store.url",
+    ];
+    let anothers = "CREATE TABLE recipes (name TEXT)";
+    for (tables, messages) in [
+        (newer, &of_newer[..]),
+        (anothers, &["the tables of another program"]),
     ] {
         let installation = Installation::new();
         installation.connect().execute_batch(tables).unwrap();
         let before = installation.scratch.read_all("broker.db");
-        installation.assert_refused(message);
+        installation.refuses_to_start(&[messages, &["broker.db"]].concat());
         assert_eq!(installation.scratch.read_all("broker.db"), before);
     }
 }

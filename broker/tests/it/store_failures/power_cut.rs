@@ -75,7 +75,7 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     served.result(&key(1)).await.is_refusal(400);
 }
 
-// Threats: L8.
+// Threats: L8, CVE-2026-9802.
 #[tokio::test]
 async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
