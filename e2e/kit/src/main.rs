@@ -21,10 +21,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+const START_HERE: &str = "\
+Start here: signin-kit up, and then open http://127.0.0.1:8010. It serves every document at /docs, \
+whole apps in seven languages at /source, and all that a coding agent needs at /llms.txt.";
+
 /// A sign-in broker, imitations of Google and GitHub, a demo, a conformance runner, and an
 /// examiner of consumers.
 #[derive(Parser)]
-#[command(name = "signin-kit", version)]
+#[command(name = "signin-kit", version, after_help = START_HERE)]
 enum Cli {
     /// Start the whole stack: demo, broker, imitated Google and GitHub
     Up(stack::cli::Cli),

@@ -32,7 +32,7 @@ pub static DOCUMENTS: &[Document] = documents! {
     "docs/LOG.md" "docs/CONFORMANCE.md" "docs/PROOF.md" "docs/ARCHITECTURE.md"
     "docs/CONTRIBUTING.md"
     "consumer-demo/README.md" "e2e/consumers/README.md" "broker/README.md"
-    "mock-upstream/README.md"
+    "mock-upstream/README.md" "packaging/repository/README.md"
 };
 
 macro_rules! pictures {

@@ -1,10 +1,10 @@
-//! The source of the reference consumers, in seven languages, as it was compiled; and the places
-//! in the demo that teaching texts point at. A place is found by its text and not by a line
+//! The source of the reference consumers, in seven languages, as it was compiled, and other files
+//! to copy; and the places in the demo that teaching texts point at. A place is found by its text and not by a line
 //! number, so that it moves with the code.
 
 use serde::Deserialize;
 
-/// A file of a reference consumer.
+/// A file that the program carries.
 #[derive(Debug)]
 pub struct SourceFile {
     /// The path below the repository: `consumer-demo/src/clean.rs`.
@@ -96,6 +96,30 @@ pub static LANGUAGES: [Language; 7] = [
     },
 ];
 
+/// The other files to copy, under the name of their group.
+pub(crate) static TO_COPY: [(&str, &[SourceFile]); 3] = [
+    (
+        "For your tests",
+        files!(
+            "e2e/": "examples/sandboxes/pytest/conftest.py" "examples/sandboxes/playwright/sandbox.ts"
+            "examples/sandboxes/rust/tests/sandbox/mod.rs" "examples/people.toml"
+            "consumers/python/test_app.py" "consumers/node/app.test.mjs"
+        ),
+    ),
+    (
+        "For your repository",
+        files!(
+            "packaging/repository/": ".github/actions/grade-sign-in/action.yml"
+            ".github/workflows/sign-in.yml" ".gitlab-ci.yml" "compose.yaml" "tests/conftest.py"
+            ".devcontainer/devcontainer.json"
+        ),
+    ),
+    (
+        "To read",
+        files!("": "e2e/examiner/checks.toml" "broker/nginx/nginx.conf"),
+    ),
+];
+
 /// The folder of the demo, which has every place.
 const DEMO: &str = "consumer-demo/src/";
 
@@ -160,11 +184,11 @@ places! {
 }
 
 impl SourceFile {
-    /// Every file, language by language.
+    /// Every file, in the order of the page `/source`.
     pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
-        LANGUAGES
-            .iter()
-            .flat_map(|it| it.minimal.iter().chain(it.files))
+        let apps = LANGUAGES.iter();
+        let apps = apps.flat_map(|it| it.minimal.iter().chain(it.files));
+        apps.chain(TO_COPY.iter().flat_map(|(_, files)| *files))
     }
 
     /// The file at `path`.

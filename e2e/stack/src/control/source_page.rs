@@ -15,7 +15,7 @@ use rocket::{Either, Route, get, routes};
 use crate::documents::{DOCUMENTS, Document, PICTURES};
 use crate::page::{PageHeader, asset, html};
 use crate::request::Runtime;
-use crate::sources::{LANGUAGES, Place, SourceFile};
+use crate::sources::{LANGUAGES, Place, SourceFile, TO_COPY};
 use crate::wording::Wording;
 
 pub(super) fn routes() -> Vec<Route> {
