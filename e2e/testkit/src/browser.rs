@@ -3,9 +3,9 @@
 //! under way at once.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent::browser::{Cookie, CookieJar, SameSite, Visit};
+use parking_lot::Mutex;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use url::Url;
@@ -190,9 +190,9 @@ impl Browser {
         for line in response.set_cookies() {
             check_cookie(&visit.url, &line);
         }
-        self.jar().receive(&response.headers, &visit.url);
+        self.jar.lock().receive(&response.headers, &visit.url);
         let referer = headers.get("referer").and_then(|it| it.to_str().ok());
-        locked(&self.steps).push(NavigationStep {
+        self.steps.lock().push(NavigationStep {
             method: visit.method.clone(),
             url: visit.address().to_owned(),
             referer: referer.map(ToOwned::to_owned),
@@ -202,7 +202,7 @@ impl Browser {
     }
 
     fn headers(&self, visit: &Visit) -> HeaderMap {
-        let all = visit.headers(&self.jar());
+        let all = visit.headers(&self.jar.lock());
         if self.sends == NavigationHeaders::Sent {
             return all;
         }
@@ -215,12 +215,12 @@ impl Browser {
 
     /// Every step so far.
     pub fn steps(&self) -> Vec<NavigationStep> {
-        locked(&self.steps).clone()
+        self.steps.lock().clone()
     }
 
     /// The cookies for the host of `url`: names and values.
     pub fn cookies(&self, url: &str) -> BTreeMap<String, String> {
-        let cookies = self.jar().of(&parsed(url)).into_iter();
+        let cookies = self.jar.lock().of(&parsed(url)).into_iter();
         cookies.map(|it| (it.name, it.value)).collect()
     }
 
@@ -228,7 +228,7 @@ impl Browser {
     /// one with `SameSite=Lax` is.
     pub fn add_cookie(&self, url: &str, name: &str, value: &str) {
         let host = parsed(url).host_str().expect("a host").to_owned();
-        self.jar().store(Cookie {
+        self.jar.lock().store(Cookie {
             name: name.to_owned(),
             value: value.to_owned(),
             host,
@@ -239,10 +239,6 @@ impl Browser {
             same_site: Some(SameSite::Lax),
             life: None,
         });
-    }
-
-    fn jar(&self) -> MutexGuard<'_, CookieJar> {
-        locked(&self.jar)
     }
 }
 
@@ -300,8 +296,4 @@ fn check_cookie(url: &Url, line: &str) {
 
 fn parsed(url: &str) -> Url {
     Url::parse(url).expect("an address")
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -83,19 +83,6 @@ impl Server {
         Self::serve(durability, "", free_port(), &["listen_addresses=127.0.0.1"])
     }
 
-    /// A standby of `primary`, which it follows.
-    ///
-    /// # Errors
-    ///
-    /// As above, or when the primary does not answer.
-    pub fn start_standby(
-        durability: Durability,
-        settings: &[&str],
-        primary: &Self,
-    ) -> io::Result<Self> {
-        Self::serve(durability, &primary.folder, DEFAULT_PORT, settings)
-    }
-
     fn serve(
         durability: Durability,
         primary: &str,
@@ -175,37 +162,6 @@ impl Server {
     /// If it does not start.
     pub fn start_again(&mut self) -> io::Result<()> {
         self.order("start", "up").map(drop)
-    }
-
-    /// Starts it again after a [`kill`](Self::kill), as a standby of `primary`. What was
-    /// committed here is gone.
-    ///
-    /// # Errors
-    ///
-    /// If it does not start, or the primary does not answer.
-    pub fn start_again_as_standby_of(&mut self, primary: &Self) -> io::Result<()> {
-        let order = format!("standby {}", primary.folder);
-        self.order(&order, "up").map(drop)
-    }
-
-    /// Makes a standby a primary.
-    ///
-    /// # Errors
-    ///
-    /// If it is none.
-    pub fn promote(&mut self) -> io::Result<()> {
-        self.order("promote", "promoted").map(drop)
-    }
-
-    /// Stops sending its log to its standby, as a stalled network does.
-    fn freeze_replication(&mut self) -> io::Result<()> {
-        self.order("freeze", "frozen").map(drop)
-    }
-
-    /// The number of its commits that a standby promoted in its place does not have.
-    fn commits_unknown_to(&mut self, promoted: &Self) -> io::Result<u64> {
-        let count = self.order(&format!("lost {}", promoted.folder), "lost")?;
-        count.parse().map_err(io::Error::other)
     }
 
     /// Runs statements, in one line, and returns the rows that they return.

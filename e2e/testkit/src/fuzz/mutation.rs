@@ -7,46 +7,14 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// Pieces that have broken parsers of JSON, queries, HTTP heads and TOML.
-const PIECES: &[&[u8]] = &[
-    b"null",
-    b"true",
-    b"-1",
-    b"0",
-    b"1e999",
-    b"1.5",
-    b"99999999999999999999",
-    b"NaN",
-    b"\"\"",
-    b"\"\\u0000\"",
-    b"\"\\ud800\"",
-    b"\\u0063",
-    b"[]",
-    b"{}",
-    b"[[[[[[[[",
-    b"{\"a\":{\"a\":",
-    b"\"error\":1,",
-    b"\"client_id\":\"\",",
-    b"__proto__",
-    b",",
-    b":",
-    b";",
-    b"\"",
-    b"'",
-    b"'''",
-    b"\\",
-    b"/",
-    b"..",
-    b".",
-    b"=",
-    b"&",
-    b"?",
-    b"#",
-    b"+",
-    b"%",
-    b"%00",
-    b"%0d%0a",
-    b"%2e%2e%2f",
-    b"%ff",
+const WORDS: &str = r#"
+null true -1 0 1e999 1.5 99999999999999999999 NaN "" "\u0000" "\ud800" \u0063 [] {} [[[[[[[[
+{"a":{"a": "error":1, "client_id":"", __proto__ , : ; " ' ''' \ / .. . = & ? # + % %00 %0d%0a
+%2e%2e%2f %ff @ * <script> javascript: https:// //evil.example e30 crit "alg":"none" max-age=
+_method=get&"#;
+
+/// Such pieces with blanks in them, and bytes that are no text.
+const OTHERS: &[&[u8]] = &[
     b" ",
     b"\t",
     b"\n",
@@ -60,20 +28,9 @@ const PIECES: &[&[u8]] = &[
     "\u{202E}".as_bytes(),
     "\u{FEFF}".as_bytes(),
     "\u{1F600}".as_bytes(),
-    b"@",
-    b"*",
     b"[[a]]\n",
-    b"<script>",
-    b"javascript:",
-    b"https://",
-    b"//evil.example",
-    b"e30",
-    b"crit",
-    b"\"alg\":\"none\"",
-    b"max-age=",
     b"Bearer ",
     b"Basic Og==",
-    b"_method=get&",
 ];
 
 /// Bytes that are printed as a literal, to be copied into a test.
@@ -139,17 +96,22 @@ impl Mutation {
     }
 }
 
+fn pieces() -> Vec<&'static [u8]> {
+    let words = WORDS.split_whitespace().map(str::as_bytes);
+    words.chain(OTHERS.iter().copied()).collect()
+}
+
 fn mutation(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Mutation> {
     let index = any::<Index>;
     prop_oneof![
         8 => (index(), 1..=255_u8).prop_map(|(at, by)| Mutation::Flip(at, by)),
         8 => (index(), 1..40_usize).prop_map(|(at, length)| Mutation::Cut(at, length)),
         8 => (index(), 1..200_usize).prop_map(|(at, length)| Mutation::Duplicate(at, length)),
-        12 => (index(), select(PIECES)).prop_map(|(at, piece)| Mutation::Insert(at, piece)),
+        12 => (index(), select(pieces())).prop_map(|(at, piece)| Mutation::Insert(at, piece)),
         4 => (index(), any::<u8>(), 1..400_usize)
             .prop_map(|(at, byte, length)| Mutation::Repeat(at, byte, length)),
         // Deep, long, and now and then larger than any endpoint accepts.
-        1 => (index(), select(PIECES), 1..8_000_usize)
+        1 => (index(), select(pieces()), 1..8_000_usize)
             .prop_map(|(at, piece, times)| Mutation::Stack(at, piece, times)),
         3 => (index(), index(), select(seeds))
             .prop_map(|(at, cut, other)| Mutation::Splice(at, cut, other)),

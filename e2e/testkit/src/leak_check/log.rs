@@ -7,9 +7,10 @@
 use std::io::{self, Write as _};
 use std::panic::{self, PanicHookInfo};
 use std::process;
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::Once;
 use std::thread;
 
+use parking_lot::Mutex;
 use tracing::subscriber::with_default;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::writer::MakeWriterExt as _;
@@ -29,7 +30,7 @@ const IN_A_TEST: [&str; 2] = ["tests/", "testkit/src/"];
 static WATCHING: Once = Once::new();
 
 /// Every line that this process logs, once [`listen`] was called.
-static LINES: LazyLock<Mutex<String>> = LazyLock::new(Mutex::default);
+static LINES: Mutex<String> = Mutex::new(String::new());
 
 /// Watches every line that this process logs from now on, at every level, and every
 /// panic but those of the tests. The first one that holds a secret ends the process.
@@ -54,12 +55,12 @@ pub fn watch_log_and(keep: fn(&str)) {
 
 /// Starts to collect the log. Every fixture calls it; the first call counts.
 pub fn listen() {
-    watch_log_and(|line| lines().push_str(line));
+    watch_log_and(|line| LINES.lock().push_str(line));
 }
 
 /// The log so far.
 pub fn text() -> String {
-    lines().clone()
+    LINES.lock().clone()
 }
 
 /// The logged lines that contain all of `words`.
@@ -69,10 +70,6 @@ pub fn lines_with(words: &[&str]) -> Vec<String> {
         .filter(|line| words.iter().all(|word| line.contains(word)))
         .map(ToOwned::to_owned)
         .collect()
-}
-
-fn lines() -> MutexGuard<'static, String> {
-    LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `work` with a log that is watched and not kept: there would be very much of it,

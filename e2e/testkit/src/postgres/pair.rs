@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Durability, Server};
+use super::{DEFAULT_PORT, Durability, Server};
 
 /// Whether a commit waits for the standby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Pair {
     /// If PostgreSQL is not installed, or does not start.
     pub fn start(replication: Replication) -> io::Result<Self> {
         let primary = Server::start_with(DURABILITY, &SETTINGS)?;
-        let standby = Server::start_standby(DURABILITY, &SETTINGS, &primary)?;
+        let standby = Server::serve(DURABILITY, primary.socket(), DEFAULT_PORT, &SETTINGS)?;
         let mut pair = Self {
             hosts: format!("{},{}", primary.host(), standby.host()),
             servers: [primary, standby],
@@ -59,7 +59,7 @@ impl Pair {
     ///
     /// If the primary does not answer.
     pub fn freeze_replication(&mut self) -> io::Result<()> {
-        self.servers[0].freeze_replication()
+        self.servers[0].order("freeze", "frozen").map(drop)
     }
 
     /// Ends the primary and everything it serves with SIGKILL.
@@ -78,7 +78,7 @@ impl Pair {
     /// If it is none.
     pub fn promote_standby(&mut self) -> io::Result<()> {
         self.servers.swap(0, 1);
-        self.servers[0].promote()
+        self.servers[0].order("promote", "promoted").map(drop)
     }
 
     /// The number of commits of the server that was killed which the promoted one never
@@ -89,7 +89,8 @@ impl Pair {
     /// If none was killed, or none promoted.
     pub fn lost_commits(&mut self) -> io::Result<u64> {
         let [primary, dead] = &mut self.servers;
-        dead.commits_unknown_to(primary)
+        let count = dead.order(&format!("lost {}", primary.socket()), "lost")?;
+        count.parse().map_err(io::Error::other)
     }
 
     /// Makes the server that was killed the standby of the one that was promoted.
@@ -99,7 +100,8 @@ impl Pair {
     /// If it does not start.
     pub fn replace_standby(&mut self) -> io::Result<()> {
         let [primary, standby] = &mut self.servers;
-        standby.start_again_as_standby_of(primary)?;
+        let order = format!("standby {}", primary.socket());
+        standby.order(&order, "up")?;
         self.wait_until_standby_follows()
     }
 
