@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, PipeReader, Write as _};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use testkit::leak_check::suspicious;
 use tokio::sync::watch;
@@ -74,7 +75,7 @@ impl AuditLog {
                 reader.read(&line);
                 if let Some(Err(error)) = kept.as_mut().map(|file| writeln!(file, "{line}")) {
                     let error = format!("a line of the log cannot be kept: {error}");
-                    reader.entries().errors.push(error);
+                    reader.0.entries.lock().errors.push(error);
                 }
             }
         }))
@@ -82,7 +83,7 @@ impl AuditLog {
 
     /// Reads one line.
     fn read(&self, line: &str) {
-        self.entries().read(line);
+        self.0.entries.lock().read(line);
         self.0.lines.send_modify(|lines| *lines += 1);
     }
 
@@ -95,7 +96,7 @@ impl AuditLog {
 
     /// Waits until the answer to a request was read.
     pub(crate) async fn answer(&self, request_id: &str) -> Option<Logged> {
-        let logged = || self.entries().remembered.get(request_id).cloned();
+        let logged = || self.0.entries.lock().remembered.get(request_id).cloned();
         // It cannot fail: we hold the sender.
         let _ = self
             .0
@@ -108,30 +109,24 @@ impl AuditLog {
 
     /// Takes the record of a login out of the log.
     pub(crate) fn take(&self, login: &str) -> AuditRecord {
-        self.entries().logins.remove(login).unwrap_or_default()
+        let mut entries = self.0.entries.lock();
+        entries.logins.remove(login).unwrap_or_default()
     }
 
     /// The codes that were exchanged in all, by provider and status; none, where there
     /// was no answer.
     pub(crate) fn exchanges(&self) -> BTreeMap<(String, Option<u64>), u64> {
-        self.entries().exchanges.clone()
+        self.0.entries.lock().exchanges.clone()
     }
 
     /// Takes the forbidden lines that were logged since the last call.
     pub(crate) fn take_errors(&self) -> Vec<String> {
-        std::mem::take(&mut self.entries().errors)
+        std::mem::take(&mut self.0.entries.lock().errors)
     }
 
     /// The number of lines.
     pub(crate) fn lines(&self) -> u64 {
         *self.0.lines.borrow()
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.0
-            .entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

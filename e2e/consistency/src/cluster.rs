@@ -25,21 +25,15 @@ use crate::client::{
 use replica::Replica;
 
 /// The store that the brokers share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
 pub(crate) enum Engine {
+    #[strum(to_string = "SQLite")]
     Sqlite,
+    #[strum(to_string = "PostgreSQL")]
     Postgres,
 }
 
 impl Engine {
-    /// The name in a report.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "SQLite",
-            Self::Postgres => "PostgreSQL",
-        }
-    }
-
     /// The number of brokers on one database: as many as were asked for, or its default.
     pub(crate) fn brokers(self, asked_for: Option<NonZeroUsize>) -> usize {
         let default = match self {
@@ -76,7 +70,7 @@ pub(crate) enum Database {
 
 impl Database {
     /// An empty one of this engine.
-    fn start(engine: Engine, durability: Durability) -> Result<Self, RunError> {
+    pub(crate) fn start(engine: Engine, durability: Durability) -> Result<Self, RunError> {
         Ok(match engine {
             Engine::Sqlite => Self::File,
             Engine::Postgres => Self::Server(Server::start(durability)?),
@@ -85,7 +79,7 @@ impl Database {
 }
 
 /// The time at which a clock stands still: some day in November 2026.
-const STILL_AT: UnixMs = UnixMs(1_794_000_000_000);
+pub(crate) const STILL_AT: UnixMs = UnixMs(1_794_000_000_000);
 
 /// Whether brokers write a log.
 #[derive(Debug, Clone, Copy)]
@@ -106,16 +100,6 @@ impl Cluster {
     ) -> Result<Self, RunError> {
         let database = Database::start(engine, Durability::Durable)?;
         Self::start_on(database, count, logging, None).await
-    }
-
-    /// The same by a clock that stands still until it is advanced.
-    pub(crate) async fn start_still(
-        engine: Engine,
-        count: usize,
-        durability: Durability,
-    ) -> Result<Self, RunError> {
-        let database = Database::start(engine, durability)?;
-        Self::start_on(database, count, Logging::On, Some(STILL_AT)).await
     }
 
     /// Starts `count` brokers on this database, with a clock that stands still at a time or
@@ -221,40 +205,18 @@ impl Cluster {
     }
 
     fn config(&self) -> String {
-        let store = self.database_url();
-        let (google, github) = (self.upstream.google().url(), self.upstream.github().url());
-        let cookie_key = digest("the cluster's cookie key");
-        let (secret_digest, other_digest) = (digest(CLIENT_SECRET), digest(OTHER_SECRET));
-        format!(
-            r#"
-            base_url = "{BASE_URL}"
-            bind = "127.0.0.1:0"
-            cookie_keys = ["{cookie_key}"]
-            [store]
-            url = "{store}"
-            [upstream.google]
-            client_id = "cluster"
-            client_secret = "cluster"
-            issuer = "{google}"
-            [upstream.github]
-            client_id = "cluster"
-            client_secret = "cluster"
-            web_url = "{github}"
-            api_url = "{github}"
-            [limits]
-            overload_delay_ms = 60000
-            [[project]]
-            name = "Consumer"
-            client_id = "{CLIENT_ID}"
-            client_secret_sha256 = "{secret_digest}"
-            redirect_uris = ["{CALLBACK}", "{SECOND_CALLBACK}"]
-            [[project]]
-            name = "Other"
-            client_id = "{OTHER_ID}"
-            client_secret_sha256 = "{other_digest}"
-            redirect_uris = ["{CALLBACK}", "{SECOND_CALLBACK}"]
-            "#
-        )
+        let callbacks = format!("{CALLBACK:?}, {SECOND_CALLBACK:?}");
+        include_str!("cluster/broker.toml")
+            .replace("<BASE_URL>", BASE_URL)
+            .replace("<COOKIE_KEY>", &digest("the cluster's cookie key"))
+            .replace("<STORE>", &self.database_url())
+            .replace("<GOOGLE>", self.upstream.google().url())
+            .replace("<GITHUB>", self.upstream.github().url())
+            .replace("<CALLBACKS>", &callbacks)
+            .replace("<CLIENT_ID>", CLIENT_ID)
+            .replace("<SECRET>", &digest(CLIENT_SECRET))
+            .replace("<OTHER_ID>", OTHER_ID)
+            .replace("<OTHER_SECRET>", &digest(OTHER_SECRET))
     }
 }
 

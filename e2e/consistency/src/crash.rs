@@ -49,7 +49,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     writeln!(
         std::io::stdout(),
         "{kills} kills on {}, {}, seed {}, {}\n\n{}",
-        plan.engine.name(),
+        plan.engine,
         broker_count(plan.brokers()),
         run.seed,
         duration(bar.elapsed()),

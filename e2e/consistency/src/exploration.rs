@@ -15,11 +15,11 @@ mod world;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
 
 use agent::time::Stopwatch;
 use clap::Args;
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
 use rocket::futures::future::try_join_all;
 
 use crate::RunError;
@@ -100,9 +100,8 @@ async fn explore(
     let forced = forced?.into_iter().fold(Forced::default(), Forced::plus);
     let rules = coverage::check(databases.into_iter().flat_map(|it| it.rules))?;
     Ok(format!(
-        "{states} states on {}, {played} transitions, {} pairs in both orders, {} overlaps, \
+        "{states} states on {engine}, {played} transitions, {} pairs in both orders, {} overlaps, \
          {} crashes, {rules} rules, {}\n{worlds}",
-        engine.name(),
         pairs.len(),
         forced.overlaps,
         forced.crashes,
@@ -117,7 +116,7 @@ async fn force<'p>(
     bar: &ProgressBar,
 ) -> Result<Forced, RunError> {
     let mut all = Forced::default();
-    let next = || pairs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || pairs.lock().next();
     while let Some(pair) = next() {
         let forced = overlap::force(brokers, pair).await;
         let forced = forced.map_err(|error| format!("{pair}: {error}"))?;

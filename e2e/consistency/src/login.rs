@@ -147,10 +147,7 @@ impl Login {
     /// Adds an operation to the history, and keeps what it brought. The response, if it is one
     /// that tells what became of the operation.
     pub(crate) fn record(&mut self, recorded: Recorded) -> Option<Response> {
-        let Recorded {
-            operation,
-            response,
-        } = recorded;
+        let (operation, response) = (recorded.operation, recorded.response);
         let response = response.filter(|_| operation.is_definite());
         if let Some(response) = &response {
             self.player.keep(operation.step(), response);

@@ -41,12 +41,8 @@ impl Script {
         let users = users::seed_users();
         let person = random.pick(&users).at(imitated(provider)).cloned();
         let person = person.expect("a seed user has an account at both");
-        Self {
-            user: user(provider, &person.id),
-            next: Next::User(person),
-            endings: vec![Ending::Success],
-            misbehaviour: None,
-        }
+        let user = user(provider, &person.id);
+        Self::of(Next::User(person), user, Ending::Success)
     }
 
     /// The provider's next action, and its consequence.
@@ -62,9 +58,7 @@ impl Script {
     /// The provider misbehaves.
     pub(crate) fn misbehaviour(provider: Provider, what: Misbehaviour) -> Self {
         let ada = users::ada();
-        let ada = ada
-            .at(imitated(provider))
-            .expect("she has an account at both");
+        let ada = ada.at(imitated(provider)).expect("she is at both");
         Self {
             next: Next::Misbehave(what),
             user: user(provider, &ada.id),
@@ -81,14 +75,11 @@ impl Script {
         let what = *random.pick(Misbehaviour::of(imitated(provider)));
         // A misbehaviour of keys affects all logins that begin meanwhile.
         let is_too_much = affects_keys(what) && !random.one_in(30);
-        Self::misbehaviour(
-            provider,
-            if is_too_much {
-                Misbehaviour::Deny
-            } else {
-                what
-            },
-        )
+        let what = match is_too_much {
+            true => Misbehaviour::Deny,
+            false => what,
+        };
+        Self::misbehaviour(provider, what)
     }
 
     /// A success, or once in eight times a user who declines.

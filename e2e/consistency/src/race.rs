@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write as _;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::random::{Random, any_seed};
 use clap::Args;
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
+use strum::VariantArray as _;
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
@@ -91,12 +93,12 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     });
     let outcome = race.clone().play(plan.logins.get()).await;
     race.bar.finish_and_clear();
-    let table = race.table.lock().unwrap_or_else(PoisonError::into_inner);
+    let table = race.table.lock();
     writeln!(
         std::io::stdout(),
         "{} histories on {}, {} clients, {}, seed {seed}, {}\n\n{table}",
         table.histories(),
-        plan.engine.name(),
+        plan.engine,
         plan.clients,
         broker_count(brokers),
         duration(race.bar.elapsed()),
@@ -143,7 +145,7 @@ impl Race {
             let (seed, history) = (self.seed, &played.login.history);
             format!("{violation}, seed {seed}\n{history}")
         })?;
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.lock();
         table.add(played);
         self.bar.set_position(table.histories().min(self.count));
         if table.histories() >= self.count {
@@ -202,9 +204,8 @@ impl Table {
         for (kind, counts) in &self.counts {
             let percent = counts.overlapped * 100 / counts.races.max(1);
             if counts.races >= MIN_RACES && percent < MIN_OVERLAPPED_PERCENT {
-                let name = kind.name();
                 return Err(format!(
-                    "only {percent} % of the races for a {name} had two calls under way at once"
+                    "only {percent} % of the races for a {kind} had two calls under way at once"
                 )
                 .into());
             }
@@ -247,12 +248,12 @@ impl fmt::Display for Table {
             "{:<26}{:>10}{:>12}{:>10}{:>10}{:>10}{:>10}",
             "", "histories", "overlapped", "granted", "refused", "pending", "revoked"
         )?;
-        for kind in Contended::ALL {
-            let it = self.counts.get(&kind).copied().unwrap_or_default();
+        for kind in Contended::VARIANTS {
+            let it = self.counts.get(kind).copied().unwrap_or_default();
             writeln!(
                 f,
                 "{:<26}{:>10}{:>10} %{:>10}{:>10}{:>10}{:>10}",
-                kind.name(),
+                kind,
                 it.races,
                 it.overlapped * 100 / it.races.max(1),
                 it.granted,

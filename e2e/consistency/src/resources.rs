@@ -47,34 +47,19 @@ impl Resources {
 
     /// A message for each resource that has grown too much since the brokers were `warm`.
     pub(crate) fn growth_violations(&self, warm: &Self) -> Vec<String> {
-        let all = [
-            (
-                "memory, in KiB",
-                warm.broker_kib,
-                self.broker_kib,
-                MAX_GROWTH.broker_kib,
-            ),
-            (
-                "number of file descriptors",
-                warm.descriptors,
-                self.descriptors,
-                MAX_GROWTH.descriptors,
-            ),
-            (
-                "database, in bytes",
-                warm.database_bytes,
-                self.database_bytes,
-                MAX_GROWTH.database_bytes,
-            ),
+        const NAMES: [&str; 3] = [
+            "memory, in KiB",
+            "number of file descriptors",
+            "database, in bytes",
         ];
-        let grown = all
-            .into_iter()
-            .filter(|(_, warm, last, most)| last.saturating_sub(*warm) > *most);
-        grown
-            .map(|(what, warm, last, most)| {
-                format!("the brokers' {what}, grew from {warm} to {last}, by more than {most}")
-            })
-            .collect()
+        let values = |of: &Self| [of.broker_kib, of.descriptors, of.database_bytes];
+        let (warm, last, most) = (values(warm), values(self), values(&MAX_GROWTH));
+        let grown = (0..3).filter(|&at| last[at].saturating_sub(warm[at]) > most[at]);
+        let violation = |at| {
+            let (name, warm, last, most) = (NAMES[at], warm[at], last[at], most[at]);
+            format!("the brokers' {name}, grew from {warm} to {last}, by more than {most}")
+        };
+        grown.map(violation).collect()
     }
 }
 

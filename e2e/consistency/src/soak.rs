@@ -92,7 +92,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
         context.report(&violation, None);
     }
     print(&plan, seed, &context, (&warm, &last))?;
-    match context.statistics().violations.len() {
+    match context.statistics.lock().violations.len() {
         0 => Ok(()),
         some => Err(format!("{some} violations, seed {seed}; --seed {seed} tries again").into()),
     }
@@ -104,7 +104,7 @@ fn print(
     context: &Context,
     (warm, last): (&Resources, &Resources),
 ) -> Result<(), RunError> {
-    let statistics = context.statistics();
+    let statistics = context.statistics.lock();
     let (elapsed, lines) = (context.recorder.elapsed(), context.audit_log.lines());
     let mut out = std::io::stdout();
     if plan.json {
@@ -142,7 +142,7 @@ impl Soak {
             "{} users, {} on {}",
             plan.users,
             broker_count(brokers),
-            plan.engine.name()
+            plan.engine
         ));
         Ok(Self { context, nemesis })
     }
@@ -201,7 +201,7 @@ impl Length {
     fn gone(self, context: &Context) -> f64 {
         match self {
             Self::Time(length) => context.recorder.elapsed().as_secs_f64() / length.as_secs_f64(),
-            Self::Logins(logins) => context.statistics().logins() as f64 / logins as f64,
+            Self::Logins(logins) => context.statistics.lock().logins() as f64 / logins as f64,
         }
     }
 }
@@ -217,7 +217,7 @@ struct Observer {
 impl Observer {
     fn look(&mut self, context: &Context, length: Length) {
         context.check_log();
-        context.exchanges().read(&context.providers.upstream);
+        context.exchanges.lock().read(&context.providers.upstream);
         let gone = length.gone(context);
         if self.warm.is_none() && gone >= WARM_FROM {
             // A broker that has just gone cannot be measured; the next one can.
@@ -230,7 +230,7 @@ impl Observer {
             progress(&format!(
                 "minute {}: {}; {resources}",
                 self.minutes,
-                context.statistics().line()
+                context.statistics.lock().line()
             ));
         }
         if matches!(length, Length::Time(_)) && gone >= 1.0 {

@@ -21,13 +21,10 @@ fn assert_passes(what: &str, at_least: u64, engine: &str) {
 /// The output of `consistency` with these arguments, which succeeds.
 #[track_caller]
 fn report_of(arguments: &[&str]) -> String {
-    let Completed {
-        code,
-        stdout,
-        stderr,
-    } = run(arguments);
-    assert_eq!(code, Some(0), "{stdout}{stderr}");
-    stdout
+    let output = run(arguments);
+    let (stdout, stderr) = (&output.stdout, &output.stderr);
+    assert_eq!(output.code, Some(0), "{stdout}{stderr}");
+    output.stdout
 }
 
 fn run(arguments: &[&str]) -> Completed {

@@ -8,7 +8,7 @@ use std::io::{PipeReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::program::{EndsBy, Program};
@@ -18,6 +18,7 @@ use broker::model::UnixMs;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::{Broker, Dependencies};
 use clap::Args;
+use parking_lot::{Condvar, Mutex};
 use rocket::Shutdown;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
@@ -224,25 +225,20 @@ impl Pauses {
     }
 
     fn set(&self, next: Option<PauseAt>) {
-        *self.next() = next;
+        *self.next.lock() = next;
         self.gone_on.notify_all();
     }
 
     fn reached(&self, point: FailPoint) {
-        let mut next = self.next();
+        let mut next = self.next.lock();
         let Some(at) = next.as_mut().filter(|it| it.point == point && it.nth > 0) else {
             return;
         };
         at.nth -= 1;
         if at.nth == 0 {
             write_line(PAUSED);
-            let waits = |next: &mut Option<PauseAt>| next.is_some();
-            drop(self.gone_on.wait_while(next, waits));
+            self.gone_on.wait_while(&mut next, |it| it.is_some());
         }
-    }
-
-    fn next(&self) -> MutexGuard<'_, Option<PauseAt>> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

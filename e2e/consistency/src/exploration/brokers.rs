@@ -12,7 +12,7 @@ use super::rows::Rows;
 use crate::RunError;
 use crate::audit_log::{AuditLog, Logged};
 use crate::client::Response;
-use crate::cluster::{Cluster, Engine};
+use crate::cluster::{Cluster, Database, Engine, Logging, STILL_AT};
 use crate::provider::{Providers, imitated};
 use crate::recorder::{Call, Endpoint, Recorder};
 use checker::history::{AuditRecord, Operation, Outcome};
@@ -42,7 +42,9 @@ impl Brokers {
     /// Starts the brokers of an engine: two where several can share a database.
     pub(crate) async fn start(engine: Engine) -> Result<Self, RunError> {
         let count = engine.brokers(None);
-        let mut cluster = Cluster::start_still(engine, count, Durability::Relaxed).await?;
+        let database = Database::start(engine, Durability::Relaxed)?;
+        let cluster = Cluster::start_on(database, count, Logging::On, Some(STILL_AT));
+        let mut cluster = cluster.await?;
         let log = AuditLog::new(None);
         for (number, broker) in cluster.brokers.iter_mut().enumerate() {
             log.follow(number, broker.take_log())?;

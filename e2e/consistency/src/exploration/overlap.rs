@@ -155,10 +155,7 @@ impl Comparison<'_> {
 
     /// Keeps what an operation brought. Its answer, if there was one.
     async fn record(&mut self, recorded: Recorded) -> Result<Option<Answer>, RunError> {
-        let Recorded {
-            operation,
-            response,
-        } = recorded;
+        let (operation, response) = (recorded.operation, recorded.response);
         if let Some(response) = response.filter(|_| operation.is_definite()) {
             self.brokers.logged(&response).await?;
             self.player.keep(operation.step(), &response);

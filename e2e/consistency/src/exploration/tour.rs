@@ -1,7 +1,8 @@
 //! Walks over a graph that take each of its transitions once, shared by all who walk.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::graph::{Graph, Transition};
 
@@ -44,12 +45,12 @@ impl Tour {
 
     /// The number of transitions that are left.
     pub(crate) fn left(&self) -> usize {
-        self.lock().transitions.iter().map(Vec::len).sum()
+        self.left.lock().transitions.iter().map(Vec::len).sum()
     }
 
     /// A state that has transitions left.
     pub(crate) fn next_state(&self) -> Option<usize> {
-        let mut left = self.lock();
+        let mut left = self.left.lock();
         while left.transitions.get(left.first)?.is_empty() {
             left.first += 1;
         }
@@ -58,10 +59,6 @@ impl Tour {
 
     /// Takes one more transition of a state.
     pub(crate) fn take(&self, state: usize) -> Option<Transition> {
-        self.lock().transitions[state].pop()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.left.lock().transitions[state].pop()
     }
 }

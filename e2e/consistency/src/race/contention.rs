@@ -6,6 +6,7 @@ use std::time::Duration;
 use agent::random::Random;
 use agent::time::pause;
 use rocket::futures::future::{join, join_all};
+use strum::{Display, VariantArray};
 
 use crate::RunError;
 use crate::client::Response;
@@ -23,22 +24,28 @@ pub(super) struct Arena {
     pub(super) clients: usize,
 }
 
-/// A single-use step that is contended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A single-use step that is contended, by its name in a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Display, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Contended {
     /// `POST /v1/login/session` with one key.
+    #[strum(to_string = "session key")]
     SessionKey,
     /// Browsers at one authorization URL.
+    #[strum(to_string = "browser binding")]
     Binding,
     /// One callback, delivered again and again.
+    #[strum(to_string = "upstream login")]
     UpstreamLogin,
     /// `POST /v1/login/result`.
     Result,
     /// `POST /v1/token` with one code.
     Code,
     /// `GET /v1/profile` among redemptions of a redeemed code.
+    #[strum(to_string = "token of a replayed code")]
     ReplayedToken,
     /// `GET /v1/profile` among revocations.
+    #[strum(to_string = "revoked token")]
     RevokedToken,
 }
 
@@ -51,31 +58,6 @@ pub(super) struct Played {
 
 /// The longest that a client waits before it joins a race.
 const MAX_DELAY_US: usize = 3_000;
-
-impl Contended {
-    pub(super) const ALL: [Self; 7] = [
-        Self::SessionKey,
-        Self::Binding,
-        Self::UpstreamLogin,
-        Self::Result,
-        Self::Code,
-        Self::ReplayedToken,
-        Self::RevokedToken,
-    ];
-
-    /// The name in a report.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::SessionKey => "session key",
-            Self::Binding => "browser binding",
-            Self::UpstreamLogin => "upstream login",
-            Self::Result => "result",
-            Self::Code => "code",
-            Self::ReplayedToken => "token of a replayed code",
-            Self::RevokedToken => "revoked token",
-        }
-    }
-}
 
 impl Arena {
     /// Plays one login, of either flow at either provider. One that goes wrong ends

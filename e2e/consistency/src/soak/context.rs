@@ -4,11 +4,11 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::random::Random;
 use agent::time::within;
+use parking_lot::Mutex;
 use reqwest::Method;
 use tokio::sync::watch;
 
@@ -36,8 +36,8 @@ pub(super) struct Context {
     /// The brokers themselves: address and process.
     brokers: Mutex<Vec<(SocketAddr, u32)>>,
     pub(super) audit_log: AuditLog,
-    statistics: Mutex<Statistics>,
-    exchanges: Mutex<Exchanges>,
+    pub(super) statistics: Mutex<Statistics>,
+    pub(super) exchanges: Mutex<Exchanges>,
     /// Operations that a restart overlapped: what they did need not be in the log.
     unsettled: AtomicU64,
     pub(super) providers: Providers,
@@ -114,7 +114,7 @@ impl Context {
         if let Err(violation) = checker::check(&history) {
             self.report(&violation, Some(&history));
         }
-        self.statistics().add(&history);
+        self.statistics.lock().add(&history);
     }
 
     /// The ids of answers that every broker gave after all others: when they are in the
@@ -146,7 +146,7 @@ impl Context {
 
     /// Compares the exchanges in the providers' journals with those in the log.
     pub(super) fn check_exchanges(&self) {
-        let mut exchanges = self.exchanges();
+        let mut exchanges = self.exchanges.lock();
         exchanges.read(&self.providers.upstream);
         let logged = self.audit_log.exchanges();
         let (journal, log) = (exchanges.count(), logged.values().sum::<u64>());
@@ -167,7 +167,7 @@ impl Context {
     pub(super) fn report(&self, what: &str, history: Option<&History>) {
         let history = history.map(ToString::to_string).unwrap_or_default();
         let violation = format!("{what}\n{history}");
-        let mut statistics = self.statistics();
+        let mut statistics = self.statistics.lock();
         if statistics.violations.len() < MAX_PRINTED {
             progress(&format!("VIOLATION: {violation}"));
         }
@@ -176,36 +176,21 @@ impl Context {
 
     /// A broker runs at another address from now on, as another process.
     pub(super) fn replace_broker(&self, broker: usize, address: SocketAddr, process: u32) {
-        self.brokers()[broker] = (address, process);
+        self.brokers.lock()[broker] = (address, process);
     }
 
     /// The address of a broker, past its proxy.
     pub(super) fn address(&self, broker: usize) -> SocketAddr {
-        self.brokers()[broker].0
+        self.brokers.lock()[broker].0
     }
 
     /// The processes of the brokers.
     pub(super) fn processes(&self) -> Vec<u32> {
-        self.brokers().iter().map(|(_, process)| *process).collect()
-    }
-
-    pub(super) fn statistics(&self) -> MutexGuard<'_, Statistics> {
-        self.statistics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn exchanges(&self) -> MutexGuard<'_, Exchanges> {
-        self.exchanges
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let brokers = self.brokers.lock();
+        brokers.iter().map(|(_, process)| *process).collect()
     }
 
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
-    }
-
-    fn brokers(&self) -> MutexGuard<'_, Vec<(SocketAddr, u32)>> {
-        self.brokers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::context::Context;
+use super::statistics::count;
 use crate::client::{CONSUMER, Client};
 
 /// The time between two bytes of a slow client, and their number: it goes on past the
@@ -111,7 +112,7 @@ async fn send(
     request: RequestBuilder,
     due: RangeInclusive<u16>,
 ) {
-    context.statistics().add_hostile(name);
+    count(&mut context.statistics.lock().hostile, name);
     let Ok(answer) = context.recorder.client.execute(request).await else {
         return;
     };
@@ -123,7 +124,8 @@ async fn send(
         let what = format!("hostile request ({name}) answered {}", answer.status);
         context.report(&what, None);
     }
-    context.statistics().add_hostile_answer(answer.status);
+    let mut statistics = context.statistics.lock();
+    count(&mut statistics.hostile_answered, answer.status);
 }
 
 /// A malformed body at an endpoint that reads one, and the status of its refusal.
@@ -146,7 +148,7 @@ fn malformed_body(to: &To<'_>, random: &mut Random) -> (RequestBuilder, u16) {
 /// Announces a body and sends a part of it; then `pauses` blanks, one after each pause,
 /// and then nothing. It goes to the broker itself, for a proxy reads bodies.
 async fn drip(context: &Context, random: &mut Random, name: &'static str, pauses: usize) {
-    context.statistics().add_hostile(name);
+    count(&mut context.statistics.lock().hostile, name);
     let address = context.address(random.below(context.endpoints.len()));
     let head = "POST /v1/login/session HTTP/1.1\r\nHost: 127.0.0.1\r\n\
                 Content-Type: application/json\r\nContent-Length: 400\r\n\r\n{";

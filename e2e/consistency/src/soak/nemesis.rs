@@ -13,6 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use super::context::Context;
+use super::statistics::count;
 use crate::RunError;
 use crate::cluster::Cluster;
 use crate::cluster::replica::Replica;
@@ -159,7 +160,7 @@ impl Nemesis {
         let seconds = least + self.random.below(more) as u64;
         let context = self.context.clone();
         let _alone = context.recorder.clock_moves.write().await;
-        context.statistics().add_clock_move(seconds);
+        context.statistics.lock().add_clock_move(seconds);
         self.cluster.advance(Duration::from_secs(seconds)).await
     }
 
@@ -168,10 +169,10 @@ impl Nemesis {
         let broker = self.random.below(self.cluster.brokers.len());
         self.context.endpoints[broker].change();
         if self.random.one_in(2) {
-            self.context.statistics().killed += 1;
+            self.context.statistics.lock().killed += 1;
             self.cluster.brokers[broker].process.stop();
         } else {
-            self.context.statistics().stopped += 1;
+            self.context.statistics.lock().stopped += 1;
             self.cluster.brokers[broker].stop().await?;
         }
         (&mut self.readers[broker]).await?;
@@ -219,7 +220,7 @@ async fn count_faults(context: Arc<Context>, state: Arc<ProxyState>) {
         match events.recv().await {
             Ok(event) => {
                 if let Some(fault) = event.fault {
-                    context.statistics().add_fault(fault);
+                    count(&mut context.statistics.lock().faults, fault);
                 }
             }
             Err(RecvError::Lagged(_)) => {}

@@ -17,10 +17,10 @@ pub(super) struct Statistics {
     logins: BTreeMap<(Flow, &'static str, String), u64>,
     /// Calls by step and outcome.
     calls: BTreeMap<(String, String), u64>,
-    misbehaviours: BTreeMap<&'static str, u64>,
-    faults: BTreeMap<&'static str, u64>,
-    hostile: BTreeMap<&'static str, u64>,
-    hostile_answered: BTreeMap<u16, u64>,
+    pub(super) misbehaviours: BTreeMap<&'static str, u64>,
+    pub(super) faults: BTreeMap<&'static str, u64>,
+    pub(super) hostile: BTreeMap<&'static str, u64>,
+    pub(super) hostile_answered: BTreeMap<u16, u64>,
     pub(super) killed: u64,
     pub(super) stopped: u64,
     moves: u64,
@@ -30,22 +30,6 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn add_misbehaviour(&mut self, name: &'static str) {
-        *self.misbehaviours.entry(name).or_default() += 1;
-    }
-
-    pub(super) fn add_fault(&mut self, fault: &'static str) {
-        *self.faults.entry(fault).or_default() += 1;
-    }
-
-    pub(super) fn add_hostile(&mut self, name: &'static str) {
-        *self.hostile.entry(name).or_default() += 1;
-    }
-
-    pub(super) fn add_hostile_answer(&mut self, status: u16) {
-        *self.hostile_answered.entry(status).or_default() += 1;
-    }
-
     pub(super) fn add_clock_move(&mut self, seconds: u64) {
         self.moves += 1;
         self.moved_seconds += seconds;
@@ -55,10 +39,10 @@ impl Statistics {
     pub(super) fn add(&mut self, history: &History) {
         let (flow, provider) = (history.flow, history.provider.name());
         let login = (flow, provider, history.outcome().to_owned());
-        *self.logins.entry(login).or_default() += 1;
+        count(&mut self.logins, login);
         for operation in &history.operations {
             let call = (variant(&operation.step()), operation.outcome.name());
-            *self.calls.entry(call).or_default() += 1;
+            count(&mut self.calls, call);
         }
     }
 
@@ -181,6 +165,11 @@ impl Statistics {
     }
 }
 
+/// Counts one more of a kind.
+pub(super) fn count<K: Ord>(counts: &mut BTreeMap<K, u64>, kind: K) {
+    *counts.entry(kind).or_default() += 1;
+}
+
 fn listed<K: std::fmt::Display>(table: &mut String, what: &str, counts: &BTreeMap<K, u64>) {
     let _ = writeln!(table, "\n{what:<50}{:>10}", "times");
     for (name, count) in counts {
@@ -205,7 +194,7 @@ impl Exchanges {
             let fresh = &journal[overlap(last, &journal)..];
             for entry in fresh.iter().filter(|it| is_exchange(it)) {
                 let kind = (entry.path.clone(), entry.status);
-                *self.counts.entry(kind).or_default() += 1;
+                count(&mut self.counts, kind);
             }
             *last = journal;
         }

@@ -10,6 +10,7 @@ use rocket::futures::future::join_all;
 
 use super::context::Context;
 use super::hostile;
+use super::statistics::count;
 use crate::RunError;
 use crate::client::Response;
 use crate::login::{Login, first};
@@ -123,7 +124,7 @@ impl User<'_> {
         signed_in.await?;
         let place = self.login.history.operations.len() - 1;
         if let Some(name) = misbehaviour {
-            self.context.statistics().add_misbehaviour(name);
+            count(&mut self.context.statistics.lock().misbehaviours, name);
         }
         if self.random.one_in(8) {
             let by = self.login.browser();
@@ -146,7 +147,7 @@ impl User<'_> {
         }
         let sign_in = &mut self.login.history.operations[place];
         if providers.note_shadow(sign_in, from_ms) {
-            self.context.statistics().shadowed += 1;
+            self.context.statistics.lock().shadowed += 1;
         }
         Ok(is_answered)
     }
