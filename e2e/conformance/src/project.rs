@@ -9,22 +9,13 @@ use serde::Serialize;
 
 use super::verdict::NotTestable;
 
-/// The names and callbacks of the runner's own projects: one callback is shared, one
+/// The names and callback paths of the runner's own projects: one callback is shared, one
 /// is each project's own. Nothing needs to listen there.
 const PROJECTS: [(&str, [&str; 2]); 2] = [
-    (
-        "Conformance",
-        [
-            "http://localhost:8042/conformance",
-            "http://localhost:8042/conformance/second",
-        ],
-    ),
+    ("Conformance", ["/conformance", "/conformance/second"]),
     (
         "Conformance, another project",
-        [
-            "http://localhost:8042/conformance",
-            "http://localhost:8042/another-project",
-        ],
+        ["/conformance", "/another-project"],
     ),
 ];
 
@@ -80,8 +71,9 @@ impl TestProject {
     async fn registered(
         control: &Control,
         known: &[Project],
-        (name, callbacks): (&str, [&str; 2]),
+        (name, paths): (&str, [&str; 2]),
     ) -> Result<Self, ControlError> {
+        let callbacks = paths.map(|path| format!("http://localhost:8042{path}"));
         let project = match known.iter().find(|it| it.name == name) {
             Some(earlier) => earlier.clone(),
             None => control.register(name, &callbacks).await?,

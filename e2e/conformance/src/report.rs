@@ -114,30 +114,25 @@ impl ConformanceReport {
 
 impl RequirementResult {
     fn lines(&self) -> String {
-        let Self {
-            requirement,
-            verdict,
-            reason,
-            evidence,
-        } = self;
+        let (requirement, verdict) = (self.requirement, self.verdict);
         let mut lines = format!(
             "{:<12} {:<28} {}\n",
             verdict.label(),
             requirement.id(),
             requirement.sentence(),
         );
-        if *verdict == Verdict::Pass {
+        if verdict == Verdict::Pass {
             return lines;
         }
         let mut detail = |label: &str, text: &str| {
             let _ = writeln!(lines, "             {label:<9}{text}");
         };
         detail("law", &requirement.law().to_string());
-        detail("reason", reason);
+        detail("reason", &self.reason);
         if matches!(verdict, Verdict::Fail | Verdict::Unspecified) {
             detail("advice", requirement.advice());
         }
-        if let Some(evidence) = evidence {
+        if let Some(evidence) = &self.evidence {
             detail("sent", &evidence.sent);
             detail("received", &evidence.received);
         }

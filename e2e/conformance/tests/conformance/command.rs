@@ -53,13 +53,9 @@ async fn run_as_project(arguments: &[&str]) -> Completed {
 /// A command line with what it wrote and its exit status.
 fn transcript(arguments: &[&str], output: &Completed) -> String {
     let arguments = arguments.join(" ");
-    let Completed {
-        code,
-        stdout,
-        stderr,
-    } = output;
-    let code = code.expect("it ended");
-    format!("$ conformance {arguments}\n{stdout}{stderr}? {code}\n\n")
+    let code = output.code.expect("it ended");
+    let printed = format!("{}{}", output.stdout, output.stderr);
+    format!("$ conformance {arguments}\n{printed}? {code}\n\n")
 }
 
 #[tokio::test]

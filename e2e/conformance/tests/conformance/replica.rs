@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
 use reqwest::Client;
 use tokio::sync::RwLock;
 
 use super::flaws::REVOKE;
-use super::proxy::{self, FlawedBroker, ProxiedRequest, ProxiedResponse, locked};
+use super::proxy::{self, FlawedBroker, ProxiedRequest, ProxiedResponse};
 use testkit::http::client;
 
 /// The way in which a broker is wrong about requests that come at once.
@@ -73,7 +73,7 @@ impl Replica {
         let response = self.send(request).await;
         broker.memory().note(request, &response);
         if self.under_way.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let uncommitted = std::mem::take(&mut *locked(&self.uncommitted));
+            let uncommitted = std::mem::take(&mut *self.uncommitted.lock());
             for request in uncommitted {
                 self.send(&request).await;
             }
@@ -89,7 +89,7 @@ impl Replica {
         request: &ProxiedRequest,
     ) -> ProxiedResponse {
         if race == Race::AnswerBeforeCommit && self.under_way.load(Ordering::SeqCst) > 0 {
-            locked(&self.uncommitted).push(request.clone());
+            self.uncommitted.lock().push(request.clone());
             return ProxiedResponse::of(200, "{}");
         }
         if race == Race::StaleRead {
@@ -116,7 +116,7 @@ impl Replica {
             None => None,
         };
         let is_unused = match race {
-            Race::OwnMemory => locked(&self.answered).insert(request.key()),
+            Race::OwnMemory => self.answered.lock().insert(request.key()),
             _ => broker.memory().answer_to(request).is_none(),
         };
         let response = self.pass(broker, request).await;
