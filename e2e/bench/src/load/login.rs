@@ -3,12 +3,12 @@
 //! in a login that succeeds.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use agent::random::{digest, secret};
-use agent::url::encode;
+use agent::backend::{Backend, Call, LegacyLogin};
+use agent::random::secret;
 use clap::ValueEnum;
 use hyper::header::{LOCATION, SET_COOKIE};
-use serde_json::{Value, json};
 
 use super::connection::{Answer, Connection, expect, member};
 use crate::BenchError;
@@ -18,6 +18,13 @@ pub(crate) const CLIENT_SECRET: &str = "the secret of the bench";
 /// The consumer's callback; nothing listens there.
 pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
 
+/// The consumer's backend.
+static BACKEND: LazyLock<Backend> = LazyLock::new(|| Backend {
+    client_id: CLIENT_ID.to_owned(),
+    client_secret: CLIENT_SECRET.to_owned(),
+    callback: CALLBACK.to_owned(),
+});
+
 /// A browser that follows a link on a page of the consumer.
 const BROWSER: [(&str, &str); 5] = [
     ("Sec-Fetch-Site", "cross-site"),
@@ -26,8 +33,6 @@ const BROWSER: [(&str, &str); 5] = [
     ("Referer", "http://127.0.0.1:9/"),
     ("Accept", "text/html"),
 ];
-
-const RESULT: &str = "POST /v1/login/result";
 
 /// The kind of a login: its flow and its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -74,11 +79,7 @@ impl Login {
         client: &mut Connection,
     ) -> Result<(String, String), BenchError> {
         let session_key = secret();
-        let body = credentials(json!({
-            "session_key": session_key, "provider": self.provider(),
-            "redirect_uri": CALLBACK,
-        }));
-        let started = post("POST /v1/login/session", body, client).await?;
+        let started = post(BACKEND.start(&session_key, self.provider()), client).await?;
         let url = member(&started, "authorization_url");
         let path = url.splitn(4, '/').nth(3).unwrap_or_default();
         Ok((session_key, format!("/{path}")))
@@ -87,28 +88,20 @@ impl Login {
     async fn clean(self, client: &mut Connection) -> Result<(), BenchError> {
         let (session_key, path) = self.start(client).await?;
         self.visit("the authorization URL", &path, client).await?;
-        let body = credentials(json!({ "session_key": session_key, "redirect_uri": CALLBACK }));
-        let result = post(RESULT, body, client).await?;
-        expect(member(&result, "status") == "succeeded", &result, RESULT)
+        let result = post(BACKEND.result(&session_key), client).await?;
+        let has_succeeded = member(&result, "status") == "succeeded";
+        expect(has_succeeded, &result, "POST /v1/login/result")
     }
 
     async fn legacy(self, client: &mut Connection) -> Result<(), BenchError> {
-        let verifier = secret();
-        let query = encode(&[
-            ("client_id", CLIENT_ID),
-            ("redirect_uri", CALLBACK),
-            ("provider", self.provider()),
-            ("state", &secret()),
-            ("code_challenge", &digest(&verifier)),
-            ("code_challenge_method", "S256"),
-        ]);
-        let path = format!("/authorize?{query}");
+        let login = LegacyLogin {
+            state: secret(),
+            verifier: secret(),
+        };
+        let path = BACKEND.authorize_url("", self.provider(), &login);
         let back = self.visit("GET /authorize", &path, client).await?;
-        let body = credentials(json!({
-            "grant_type": "authorization_code", "code": parameter(&back, "code"),
-            "code_verifier": verifier, "redirect_uri": CALLBACK,
-        }));
-        let token = post("POST /v1/token", body, client).await?;
+        let redeem = BACKEND.redeem(&parameter(&back, "code"), &login.verifier);
+        let token = post(redeem, client).await?;
         let bearer = format!("Bearer {}", member(&token, "access_token"));
         let bearer = [("Authorization", bearer.as_str())];
         let profile = client
@@ -144,20 +137,13 @@ impl Login {
     }
 }
 
-/// The body of a backend's request: its credentials and these members.
-fn credentials(mut members: Value) -> String {
-    members["client_id"] = CLIENT_ID.into();
-    members["client_secret"] = CLIENT_SECRET.into();
-    members.to_string()
-}
-
-/// Sends `body`, which is JSON, with a request such as `POST /v1/token`; its answer must
-/// be 200.
-async fn post(request: &str, body: String, client: &mut Connection) -> Result<Answer, BenchError> {
-    let request_line = request.split_once(' ').unwrap_or_default();
+/// Sends a call of the backend; its answer must be 200.
+async fn post(call: Call, client: &mut Connection) -> Result<Answer, BenchError> {
+    let request = format!("POST {}", call.path);
+    let body = call.body.unwrap_or_default().to_string();
     let json = [("Content-Type", "application/json")];
-    let answer = client.send(request_line, &json, body).await?;
-    expect(answer.status == 200, &answer, request)?;
+    let answer = client.send(("POST", call.path), &json, body).await?;
+    expect(answer.status == 200, &answer, &request)?;
     Ok(answer)
 }
 
