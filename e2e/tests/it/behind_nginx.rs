@@ -101,7 +101,7 @@ const BEHIND_A_BALANCER: [Change<'_>; 2] = [
 /// A client that seems to connect from `source` to a balancer in front of nginx,
 /// whose own address ends in `host`.
 async fn client_through_balancer(nginx: &Nginx, host: u8, source: &'static str) -> Http {
-    let inside = nginx.https();
+    let inside = nginx.https;
     // Its clients know it by nginx's name and port.
     let address = SocketAddr::from(([127, 0, 0, host], inside.port()));
     let listener = TcpListener::bind(address).await.expect("a free port");
@@ -190,14 +190,14 @@ async fn up_to_four_cookies_with_a_byte_beyond_ascii_are_removed_and_no_other() 
 
 #[tokio::test]
 async fn a_user_signs_in_by_either_flow_whichever_broker_serves_a_request() {
-    let front = ProxiedBrokers::of_two().await;
+    let front = ProxiedBrokers::of(2, |_| (), &[]).await;
     for provider in PROVIDERS {
         for flow in FLOWS {
             front.sign_in(flow, provider).await.is_ada(provider);
         }
     }
     let brokers = front.brokers();
-    let written = front.stop();
+    let written = front.nginx.stop();
     for broker in brokers {
         let line = format!(r#""broker":"{broker}","upstream":"303""#);
         assert!(written.access.contains(&line), "{}", written.access);

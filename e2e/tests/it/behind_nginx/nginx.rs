@@ -77,9 +77,11 @@ pub(crate) type Change<'a> = (&'a str, &'a str);
 /// A running nginx, until this is dropped.
 pub(crate) struct Nginx {
     folder: TempDir,
-    https: SocketAddr,
+    /// The address for TLS.
+    pub(crate) https: SocketAddr,
     http: SocketAddr,
-    certificate: CertificateDer<'static>,
+    /// The certificate that its clients trust.
+    pub(crate) certificate: CertificateDer<'static>,
     keeper: Program,
 }
 
@@ -123,16 +125,6 @@ impl Nginx {
             certificate,
             keeper,
         }
-    }
-
-    /// The address for TLS.
-    pub(crate) fn https(&self) -> SocketAddr {
-        self.https
-    }
-
-    /// The certificate that its clients trust.
-    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
-        &self.certificate
     }
 
     /// The address of `path` for its clients.
@@ -317,12 +309,7 @@ impl ProxiedBrokers {
         Self::of(1, |_| (), &[]).await
     }
 
-    /// Two brokers that share their store.
-    pub(crate) async fn of_two() -> Self {
-        Self::of(2, |_| (), &[]).await
-    }
-
-    /// With these settings of each broker, and changes to nginx's.
+    /// `count` brokers that share their store, with these settings, and changes to nginx's.
     pub(crate) async fn of(
         count: usize,
         settings: impl FnOnce(&mut Config),
@@ -368,11 +355,6 @@ impl ProxiedBrokers {
     /// A browser that finds the broker behind its nginx.
     pub(crate) fn browser(&self) -> Browser {
         Browser::with_http(self.backend.http.clone())
-    }
-
-    /// Ends nginx, and returns what it wrote.
-    pub(crate) fn stop(self) -> NginxLogs {
-        self.nginx.stop()
     }
 
     /// A whole login by `flow`.

@@ -178,9 +178,9 @@ async fn a_request_for_another_host_gets_no_response() {
     }
     // It shows no certificate, either.
     let other = nginx.trusting_client();
-    let other = other.resolve("evil.example", nginx.https());
+    let other = other.resolve("evil.example", nginx.https);
     let other = other.tls_danger_accept_invalid_certs(true).build();
-    let url = format!("https://evil.example:{}/", nginx.https().port());
+    let url = format!("https://evil.example:{}/", nginx.https.port());
     let request = other.expect("a client").get(url);
     let error = request.send().await.expect_err("no handshake");
     assert!(error.is_connect(), "{error}");
@@ -237,7 +237,7 @@ fn hello(version: u8) -> Vec<u8> {
 async fn a_client_that_speaks_only_an_old_tls_is_refused() {
     let (_broker, nginx) = StubBroker::behind_nginx(StubResponse::Closes).await;
     let answer = async |version| {
-        let mut stream = TcpStream::connect(nginx.https()).await.expect("it listens");
+        let mut stream = TcpStream::connect(nginx.https).await.expect("it listens");
         stream.write_all(&hello(version)).await.expect("it reads");
         let mut said = [0; 7];
         stream.read_exact(&mut said).await.expect("an answer");
@@ -283,7 +283,7 @@ async fn a_whole_run_leaves_no_secret_in_either_log() {
     front.backend.revoke("no token").await;
     let secrets = visit_invalid_addresses(&front).await;
 
-    let written = front.stop();
+    let written = front.nginx.stop();
     written.has_none_of(&secrets);
     for (method, route, status) in [
         ("POST", "/v1/login/session", 200),

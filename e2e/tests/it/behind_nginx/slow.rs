@@ -208,7 +208,7 @@ struct Connector {
 impl Connector {
     fn to(nginx: &Nginx) -> Self {
         let mut roots = RootCertStore::empty();
-        let root = nginx.certificate().clone();
+        let root = nginx.certificate.clone();
         roots.add(root).expect("a certificate");
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -216,7 +216,7 @@ impl Connector {
             .with_root_certificates(roots)
             .with_no_client_auth();
         Self {
-            server: nginx.https(),
+            server: nginx.https,
             connector: Arc::new(config).into(),
         }
     }
