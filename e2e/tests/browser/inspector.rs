@@ -1,21 +1,13 @@
 //! The inspector and the presenter's view in a real browser: what their scripts do, and
 //! what works without them.
-//!
-//! And the pictures of the README. Each run takes them, and `just pictures` publishes them in
-//! `docs/pictures`: there the stack is at its usual addresses, as in the README.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
-use stack::{Stack, StackClock, StackSettings};
 use testkit::backend::Backend;
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key};
 
-use crate::user::{Flow, User, picture_path};
-use crate::{close_after, interactive, open_with};
+use crate::user::{Flow, User};
 
 /// The inspector and a user, each with a browser of their own, at a fresh stack.
 macro_rules! with_inspector {
@@ -34,7 +26,7 @@ macro_rules! with_inspector {
 }
 
 const OPENS: &str = "Your app to Broker: POST /v1/login/session";
-const READS: &str = "Your app to Broker: POST /v1/login/result";
+pub(crate) const READS: &str = "Your app to Broker: POST /v1/login/result";
 
 /// The most presses of Tab before the search for an element fails.
 const MOST_TABS: usize = 60;
@@ -78,16 +70,8 @@ impl User<'_> {
     /// Asserts that the presenter's view shows four names, the last arrow below them, and the
     /// whole sentence above the links.
     async fn sees_heads_arrow_and_sentence(&self) -> WebDriverResult<()> {
-        let script = "const box = (it) => it.getBoundingClientRect(); \
-             const heads = [...document.querySelectorAll('.heads .name')]; \
-             const arrow = [...stage.querySelectorAll('.step line')].pop(); \
-             const downwards = [box(stage).top, ...heads.map((it) => box(it).top), \
-                 box(heads[3]).bottom, box(arrow).top, box(arrow).bottom, box(stage).bottom, \
-                 box(sentence).top, box(sentence).bottom, box(steps).bottom, innerHeight]; \
-             const isWhole = sentence.scrollHeight <= sentence.clientHeight + 1; \
-             const isInOrder = downwards.every((y, index) => !(y < downwards[index - 1])); \
-             return heads.length === 4 && isWhole && isInOrder;";
-        let seen = self.runs(script).await?;
+        let seen = self.runs(include_str!("scripts/heads_arrow_and_sentence.js"));
+        let seen = seen.await?;
         let step = self.finds("nav").await?.text().await?;
         assert_eq!(seen, true, "{step}");
         Ok(())
@@ -190,13 +174,7 @@ async fn the_keyboard_is_enough() {
 
 /// The number of arrows of the diagram that are whole in the window, and the size of the smallest
 /// letters, in pixels.
-const MEASURES: &str = "const seen = it => { const at = it.getBoundingClientRect(); \
-     return at.top >= 0 && at.bottom <= innerHeight; }; \
-     const all = [...document.querySelectorAll('.diagram .step')]; \
-     const texts = [...document.querySelectorAll('.diagram text')]; \
-     const scale = document.querySelector('.diagram').getBoundingClientRect().width / 960; \
-     const sizes = texts.map(it => parseFloat(getComputedStyle(it).fontSize) * scale); \
-     return [all.filter(seen).length, Math.min(...sizes)];";
+const MEASURES: &str = include_str!("scripts/measures.js");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_call_leaves_room_for_ten_legible_arrows_and_the_list_shows_its_login() {
@@ -228,11 +206,7 @@ async fn an_open_call_leaves_room_for_ten_legible_arrows_and_the_list_shows_its_
 
 /// Resets the stack past the page's own script, and returns after how many milliseconds the page
 /// shows it.
-const RESETS: &str = "return new Promise(done => { const begun = performance.now(); \
-     const look = () => document.querySelector('h1').textContent === 'No login yet' \
-         && done(performance.now() - begun); \
-     new MutationObserver(look).observe(document.body, { childList: true, subtree: true }); \
-     fetch('/api/reset', { method: 'POST' }); });";
+const RESETS: &str = include_str!("scripts/resets.js");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_by_another_program_is_seen_at_once() {
@@ -372,132 +346,4 @@ async fn a_reader_at_the_last_step_follows_the_login_and_elsewhere_new_steps_are
         reader.sees(".large", "the only time").await?;
         assert_eq!(reader.counts_shown("#new").await?, 0);
     });
-}
-
-/// The limit for a picture in the repository.
-const MAX_BYTES: u64 = 150_000;
-
-/// The time in the pictures: they look alike each time.
-const NOW_MS: i64 = 1_790_000_000_000;
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
-    let stack = Stack::start(settings()).await.unwrap();
-    let open = || open_with(&["--hide-scrollbars"]);
-    let (users, inspectors) = (open().await, open().await);
-    let outcome = async {
-        let user = User::at(&users, &stack);
-        let inspector = User::at(&inspectors, &stack);
-        inspector.opens_the_inspector().await?;
-        shows_profile(&user).await?;
-        shows_login(&inspector).await?;
-        stack.reset().await.unwrap();
-        let read = "POST /v1/login/result".parse().unwrap();
-        stack
-            .faults()
-            .arm(FaultInjection::next(read, Fault::LoseResponse));
-        shows_lost_answer(&inspector, &user).await
-    };
-    close_after(&inspectors, outcome).await;
-    let _ = users.quit().await;
-}
-
-/// Sets the size of the window, in CSS pixels, and the scale of a picture of it.
-async fn has_window(
-    user: &User<'_>,
-    (width, height): (u32, u64),
-    scale: f32,
-) -> WebDriverResult<()> {
-    let metrics = json!({
-        "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false,
-    });
-    let set = "Emulation.setDeviceMetricsOverride";
-    user.sends_chromium(set, metrics).await.map(drop)
-}
-
-async fn shows_profile(user: &User<'_>) -> WebDriverResult<()> {
-    has_window(user, (1000, 680), 0.8).await?;
-    user.signs_in(Flow::Clean, "google").await?;
-    takes(user, "profile").await
-}
-
-async fn shows_login(inspector: &User<'_>) -> WebDriverResult<()> {
-    has_window(inspector, (1240, 860), 0.8).await?;
-    inspector.sees_arrow(READS, "plain").await?;
-    inspector.clicks_arrow(READS).await?;
-    inspector.sees("#exchange", "[masked").await?;
-    takes(inspector, "inspector").await
-}
-
-/// Leaves of the page the last six arrows of the diagram, under the heads of its lifelines;
-/// returns how high they are in a window of 820 pixels.
-const LAST_ARROWS: &str = "
-    const diagram = document.querySelector('#sequence .diagram');
-    const lines = diagram.querySelector('.lifelines');
-    const first = [...diagram.querySelectorAll('.step')].at(-6).getBBox().y;
-    for (const it of [...diagram.children])
-      if (it !== lines && it.getBBox().y < first) it.remove();
-    const { width, height } = diagram.viewBox.baseVal;
-    const top = first - 84;
-    for (const it of lines.querySelectorAll('line')) it.setAttribute('y1', top + 68);
-    for (const it of lines.querySelectorAll('rect, text'))
-      it.setAttribute('transform', `translate(0 ${top})`);
-    diagram.setAttribute('viewBox', `0 ${top} ${width} ${height - top}`);
-    document.body.replaceChildren(diagram);
-    document.body.style.background = 'var(--sheet)';
-    return Math.ceil(820 * (height - top) / width);";
-
-async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverResult<()> {
-    inspector.opens_control("/").await?;
-    has_window(inspector, (1160, 1240), 0.8).await?;
-    user.goes_to(Flow::Clean, "google").await?;
-    user.chooses("ada").await?;
-    let lost = "The broker answers and its commit stands";
-    inspector.sees("#verdict .faulted", lost).await?;
-    inspector.sees_no("#exchange").await?;
-    let height = inspector.runs(LAST_ARROWS).await?.as_u64().unwrap();
-    has_window(inspector, (820, height), 1.75).await?;
-    takes(inspector, "lost-answer").await
-}
-
-/// Takes a picture, and publishes it if that is asked for.
-async fn takes(user: &User<'_>, name: &str) -> WebDriverResult<()> {
-    let name_of_all = format!("readme-{name}");
-    user.takes_picture(&name_of_all).await?;
-    let taken = picture_path(&name_of_all);
-    let bytes = std::fs::metadata(&taken).unwrap().len();
-    assert!(bytes < MAX_BYTES, "{name}: {bytes} bytes");
-    if let Some(folder) = published() {
-        std::fs::copy(&taken, folder.join(format!("{name}.png"))).unwrap();
-    }
-    Ok(())
-}
-
-/// A stack with users who choose, and a clock that stands still.
-fn settings() -> StackSettings {
-    let settings = StackSettings {
-        clock: StackClock::frozen_at(NOW_MS),
-        ..interactive()
-    };
-    if published().is_none() {
-        return settings;
-    }
-    StackSettings {
-        consumer: "localhost:3000".parse().unwrap(),
-        broker: "127.0.0.1:8000".parse().unwrap(),
-        control: Some("127.0.0.1:8010".parse().unwrap()),
-        google: "127.0.0.1:8020".parse().unwrap(),
-        github: "127.0.0.1:8030".parse().unwrap(),
-        ..settings
-    }
-}
-
-/// The folder of the published pictures, if they are to be published.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the command that publishes says so in the environment"
-)]
-fn published() -> Option<PathBuf> {
-    std::env::var_os("PUBLISH_PICTURES")?;
-    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures"))
 }

@@ -30,6 +30,7 @@ mod attacks;
 mod inspector;
 mod lessons;
 mod pages;
+mod pictures;
 mod planted;
 mod relay;
 

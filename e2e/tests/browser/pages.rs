@@ -74,24 +74,7 @@ const PAGES: [&str; 18] = [
 ];
 
 /// A learner who has looked at one exercise.
-fn practised() -> Value {
-    let line = "browser A to app: GET / \u{2192} 200";
-    json!({
-        "language": "python",
-        "folder": "practice",
-        "current": "cancel",
-        "exercises": [{
-            "id": "cancel", "title": "Cancel throws you out", "group": "It works for Ada",
-            "goal": "Ada cancels, and is signed out.", "harm": "A user who changes their mind.",
-            "lesson": "cancel", "status": "tried", "tries": 2, "seconds": 90, "hints": ["Look."],
-            "run": {
-                "at": "2026-11-28T11:16:00Z", "took_ms": 2600, "says": "It still happens.",
-                "seen": ["A user is signed out."], "is_green": false,
-                "diagrams": [{ "title": "This run", "svg": "<svg xmlns='http://www.w3.org/2000/svg'/>", "lines": [line] }]
-            }
-        }]
-    })
-}
+const PRACTISED: &str = include_str!("practised.json");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_breaks_a_rule_of_axe() {
@@ -108,7 +91,8 @@ async fn no_page_breaks_a_rule_of_axe() {
             };
             let (user, urls) = (&checker.user, stack.urls());
             let exercises = Http::at(&urls.control).post("/api/practice");
-            let kept = exercises.json(&practised()).send().await;
+            let exercises = exercises.header("Content-Type", "application/json");
+            let kept = exercises.body(PRACTISED).send().await;
             assert_eq!(kept.status, 204, "{kept:?}");
             for page in PAGES {
                 checker.opens(&urls.control, page).await?;

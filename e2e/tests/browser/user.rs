@@ -175,23 +175,30 @@ impl User<'_> {
     /// Runs a script on every page from now on, before any of its own.
     pub(crate) async fn runs_on_every_page(&self, script: &str) -> WebDriverResult<()> {
         let what = "Page.addScriptToEvaluateOnNewDocument";
-        let set = self.sends_chromium(what, json!({ "source": script }));
-        set.await.map(drop)
+        self.sends_chromium(what, json!({ "source": script })).await
     }
 
     pub(crate) async fn disables_scripts(&self) -> WebDriverResult<()> {
         let what = "Emulation.setScriptExecutionDisabled";
-        let set = self.sends_chromium(what, json!({ "value": true }));
-        set.await.map(drop)
+        self.sends_chromium(what, json!({ "value": true })).await
     }
 
     /// A window that shows this much of a page, in CSS pixels.
-    pub(crate) async fn has_a_window_of(&self, width: u32, height: u32) -> WebDriverResult<()> {
-        let size = json!({
-            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+    pub(crate) async fn has_a_window_of(&self, width: u64, height: u64) -> WebDriverResult<()> {
+        self.has_a_scaled_window((width, height), 1.0).await
+    }
+
+    /// The same, and the scale of a picture of it.
+    pub(crate) async fn has_a_scaled_window(
+        &self,
+        (width, height): (u64, u64),
+        scale: f32,
+    ) -> WebDriverResult<()> {
+        let metrics = json!({
+            "width": width, "height": height, "deviceScaleFactor": scale, "mobile": false,
         });
-        let set = self.sends_chromium("Emulation.setDeviceMetricsOverride", size);
-        set.await.map(drop)
+        let what = "Emulation.setDeviceMetricsOverride";
+        self.sends_chromium(what, metrics).await
     }
 
     /// Sets the preferred colours, and no motion: a page is looked at at any moment.
@@ -200,32 +207,32 @@ impl User<'_> {
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" },
         ]);
-        let media = json!({ "features": features });
-        let set = self.sends_chromium("Emulation.setEmulatedMedia", media);
-        set.await.map(drop)
+        let what = "Emulation.setEmulatedMedia";
+        self.sends_chromium(what, json!({ "features": features }))
+            .await
     }
 
     pub(crate) async fn forgets_cookies(&self) -> WebDriverResult<()> {
-        let all = self.sends_chromium("Network.clearBrowserCookies", json!({}));
-        all.await.map(drop)
+        let what = "Network.clearBrowserCookies";
+        self.sends_chromium(what, json!({})).await
     }
 
     /// Every cookie that the browser holds, as Chromium's protocol writes them.
     pub(crate) async fn holds_cookies(&self) -> WebDriverResult<Vec<Value>> {
-        let all = self.sends_chromium("Storage.getCookies", json!({})).await?;
+        let cdp = self.browser.cdp();
+        let all = cdp.send_raw("Storage.getCookies", json!({})).await?;
         Ok(all["cookies"].as_array().unwrap().clone())
     }
 
     /// Stores cookies in Chromium, also those that no page could set.
     pub(crate) async fn is_given_cookies(&self, cookies: &[Value]) -> WebDriverResult<()> {
         let cookies = json!({ "cookies": cookies });
-        let set = self.sends_chromium("Storage.setCookies", cookies);
-        set.await.map(drop)
+        self.sends_chromium("Storage.setCookies", cookies).await
     }
 
     /// A command of Chromium's own protocol.
-    pub(crate) async fn sends_chromium(&self, what: &str, how: Value) -> WebDriverResult<Value> {
-        self.browser.cdp().send_raw(what, how).await
+    pub(crate) async fn sends_chromium(&self, what: &str, how: Value) -> WebDriverResult<()> {
+        self.browser.cdp().send_raw(what, how).await.map(drop)
     }
 }
 
