@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 /// The header of a body of JSON.
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// The order of the fields in the specification's tables: a lenient parser takes a list of
-/// values in this order for the object.
-const FIELDS: &str =
+/// The fields of the specification's requests, in the order of its tables: a lenient parser
+/// takes a list of values in this order for the object.
+pub const FIELDS: &str =
     "grant_type client_id client_secret code session_key provider redirect_uri code_verifier";
 
 /// A request body that is refused, and how.
