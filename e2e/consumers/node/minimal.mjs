@@ -147,7 +147,7 @@ function page(text) {
 // Express knows an error handler by its four parameters. Another error's text may quote what was sent.
 app.use((error, _request, response, _next) => {
   if (error instanceof Failed) return response.send(page(error.message))
-  response.status(502).send(page('We did not get an answer. Please start again.'))
+  response.status(400).send(page('We did not get an answer. Please start again.'))
 })
 
 app.listen(process.env.PORT ?? 5000, 'localhost')

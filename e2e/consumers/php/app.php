@@ -208,6 +208,7 @@ if (PHP_SAPI !== 'cli') {
 // PHP-FPM with this file as its front controller, and the same settings in php.ini.
 putenv('PHP_CLI_SERVER_WORKERS=32');
 $options = ['display_errors=0', 'log_errors=1', 'expose_php=0', 'post_max_size=16K', 'zend.exception_ignore_args=1'];
+// -q: it writes no address to its log, where `code` and `state` would stand.
 $command = [PHP_BINARY, '-q', ...array_merge(...array_map(fn ($it) => ['-d', $it], $options))];
 $servers = array_map(fn ($host) => proc_open([...$command, '-S', "$host:" . PORT, __FILE__], [], $pipes),
     ['127.0.0.1', '[::1]']);

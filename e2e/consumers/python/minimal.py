@@ -133,7 +133,7 @@ def add_headers(response):
 @app.errorhandler(TimeoutError)
 @app.errorhandler(httpx.HTTPError)
 def no_answer(_error):  # its text may quote what was sent
-    return page("We did not get an answer. Please start again.", 502)
+    return page("We did not get an answer. Please start again.", 400)
 
 def page(text, status=200):
     button = '<form method="post" action="{}"><button>{}</button></form>'.format

@@ -257,7 +257,7 @@ fn home(app: &State<App>, browser: Browser<'_>) -> Page {
 
 fn no_answer() -> Page {
     page(
-        Status::BadGateway,
+        Status::BadRequest,
         "We did not get an answer. Please start again.",
     )
 }

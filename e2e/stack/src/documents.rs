@@ -111,6 +111,24 @@ impl Document {
             .fold(page, |page, (from, to)| page.replace(from, to))
     }
 
+    /// `text` with the links to other documents and files in full, for readers of plain text.
+    pub(crate) fn with_whole_links(&self, text: &str, control: &str) -> String {
+        let (first, links) = text.split_once("](").unwrap_or((text, ""));
+        let links = links.split("](").filter(|it| !it.is_empty());
+        links.fold(first.to_owned(), |made, part| {
+            let (link, rest) = part.split_once(')').unwrap_or((part, ""));
+            let path = self.target(link).filter(|it| it.starts_with('/'));
+            let whole = path.map(|path| match path.split_once('#') {
+                Some((path, anchor)) => format!("{control}{path}?raw#{anchor}"),
+                None => format!("{control}{path}?raw"),
+            });
+            match whole {
+                Some(url) => format!("{made}]({url}){rest}"),
+                None => format!("{made}]({part}"),
+            }
+        })
+    }
+
     /// The address to which a link leads; `None` if only the repository has what is there.
     pub(crate) fn target(&self, link: &str) -> Option<String> {
         if link.starts_with('#') || link.contains("://") {

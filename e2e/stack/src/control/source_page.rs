@@ -85,6 +85,7 @@ fn document(
     let document = Document::at(&path.collect::<Vec<_>>().join("/"))?;
     let text = Wording::of(document, runtime).apply(document.text);
     if raw.is_some() {
+        let text = document.with_whole_links(&text, &runtime.urls.control);
         return Some(Either::Right(RawText(text)));
     }
     Some(Either::Left(html(&DocumentPage {

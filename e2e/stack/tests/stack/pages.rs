@@ -174,10 +174,13 @@ async fn every_link_of_every_document_leads_to_a_page_and_its_anchor() {
 async fn a_document_is_a_page_a_text_or_missing_with_a_way_out() {
     let stack = TestStack::start().await;
     let control = Http::at(&stack.urls().control);
-    let address = format!("<{}/lessons>", stack.urls().control);
+    let own = &stack.urls().control;
+    let address = format!("<{own}/lessons>");
+    let link = format!("]({own}/docs/PROTECTION.md?raw#what-your-app-must-do)");
     for (path, status, says) in [
         ("CONNECT.md", 200, "<h2 id=\"the-legacy-flow\">"),
         ("README.md?raw", 200, address.as_str()),
+        ("CONNECT.md?raw", 200, link.as_str()),
         ("CONNECT", 404, "<a href=\"/docs\">"),
         ("%2e%2e/justfile", 404, "<a href=\"/docs\">"),
     ] {
