@@ -76,6 +76,8 @@ hidden | callback-replay | PASS | with flow=clean (github, clean flow); POST /lo
 in-url | secret-not-in-browser | FAIL | text/html]. The URL contains a client_secret
 subject | callback-replay | PASS | whoami / shows who is signed in
 sign-out | sign-out-server | PASS | sign_out POST /logout signs out
+guestbook | account-by-subject | NOT TESTED | to no other user
+guestbook | unverified-email | NOT TESTED | to no other user
 dying | callback-head | NOT TESTABLE | first: The app ended in callback-head (exit status: 3). Its last words: no such method
 ";
 

@@ -281,12 +281,13 @@ impl<'t> Belongings<'t> {
             format!("{by} sees a text that the first user saved")
         })?;
         let owners_page = self.owner.clone().whoami().await?.body;
-        no_takeover(
-            unshared(&second.person, first).is_shown_in(&owners_page),
-            || format!("after {by} has signed in, the first user's page shows the second user"),
-        )?;
+        let other = unshared(&second.person, first);
+        no_takeover(self.betrays(&owners_page, &other).await?, || {
+            format!("after {by} has signed in, the first user's page shows the second user")
+        })?;
         let body = second.whoami().await?.body;
-        no_takeover(unshared(first, &second.person).is_shown_in(&body), || {
+        let owner = unshared(first, &second.person);
+        no_takeover(self.betrays(&body, &owner).await?, || {
             format!("{by} is signed in as the first user")
         })?;
         // An address that is not verified may be refused, and a subject of another form.
@@ -295,13 +296,24 @@ impl<'t> Belongings<'t> {
         require(is_in, || cannot_sign_in(by, landing))
     }
 
+    /// Whether the page shows this person, and does not show them to everybody, as the author of
+    /// an entry.
+    async fn betrays(&self, page: &str, person: &Person) -> Outcome<bool> {
+        if !person.is_shown_in(page) {
+            return Ok(false);
+        }
+        let otto = self.owner.trial.user("browser C", "Otto");
+        let (mut otto, _) = signed_in(otto, self.way).await?;
+        Ok(!otto.sees(person).await?)
+    }
+
     /// Ends the check if nothing belongs to the account: then nothing is known.
     fn require_known(&self) -> Outcome {
         if !self.pages.is_empty() {
             return Ok(());
         }
         Err(Stop::not_tested(
-            "nothing was found that belongs to an account: give the app's signed-in users a form whose text it keeps, such as a nickname, while it is examined",
+            "nothing was found that belongs to an account: give the app's signed-in users a form whose text it keeps and shows to no other user, such as a nickname, while it is examined",
         ))
     }
 }

@@ -179,7 +179,7 @@ pub(super) struct AppSettings {
     #[arg(long, value_name = "URL")]
     callback: Vec<String>,
 
-    /// A page that shows who is signed in, like /me, if the start page does not
+    /// A page that shows who is signed in, like /me, if the start page does not, or shows others
     #[arg(long, value_name = "PATH")]
     whoami: Option<String>,
 

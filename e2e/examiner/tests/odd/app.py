@@ -3,7 +3,7 @@
 `plain` signs in by the clean flow, on the standard library alone. `slow` does so with a
 pause before each answer, `scripted` with a page that needs JavaScript, `csrf` with a token
 in the form that a visitor alone sees, `subject` shows the subject alone, `sign-out` has a
-button for visitors, too. In `failing` three of four buttons answer 500; in `followed` a script
+button for visitors, too. In `guestbook` everybody sees who wrote each entry. In `failing` three of four buttons answer 500; in `followed` a script
 goes on with a login of the second form; `one-key` has one session key for all logins; a browser
 drops the cookie of `dropped`; `dying` ends at a HEAD.
 
@@ -49,6 +49,8 @@ START = {
     "sign-out": SIGN_IN + '<form method="post" action="/logout"><button>Sign out</button></form>',
     "sorted": FORM.format("legacy"),
 }
+ENTRIES = []  # of the guestbook
+ENTRY = '<form method="post" action="/entries"><input name="text"><button>Write</button></form>'
 SIGNED_IN = '<p>Hello, {}</p><form method="post" action="/logout"><button>Sign out</button></form>'
 PASSWORD = """<form method="post" action="/password"><input name="user"><input name="password" type="password">
 <button>Log in</button></form>"""
@@ -107,6 +109,8 @@ class Pages(BaseHTTPRequestHandler):
             return self.show(f'<a href="{link}">Sign in</a>', 200, {"Set-Cookie": self.set_cookie(cookie)})
         if KIND == "csrf" and not name:
             return self.show_with_token()
+        if KIND == "guestbook":
+            page += "".join(f"<p>{html.escape(it)}</p>" for it in ENTRIES) + (ENTRY if name else "")
         self.show(page, 200 if self.path == "/" else 404)
 
     def show_with_token(self):
@@ -120,6 +124,8 @@ class Pages(BaseHTTPRequestHandler):
             return self.show("Hello", int(KIND[-3:]))
         if KIND == "failing" and self.path.startswith("/login/"):
             return self.show("Sorry", 500)
+        if KIND == "guestbook" and self.path == "/entries" and self.session.get("user"):
+            ENTRIES.append(f"{form['text'][0]}, by {self.session['user']['name']}")
         if KIND in ("dead-button", "own-login") or self.path not in ("/login", "/logout", "/api/login"):
             return self.go("/")
         if KIND == "csrf" and self.path == "/login" and form.get("csrf") != [self.session.get("csrf", "-")]:
