@@ -1,5 +1,5 @@
-//! What a running process uses, which Linux alone says. Programs need none of it: measurements and
-//! tests do.
+//! The resources that a running process uses. Linux alone tells of them, and measurements and
+//! tests alone need them.
 
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! `signin-kit parity` beside imitations that are bent in one thing each: that is found, nothing
+//! `signin-kit parity` beside imitations that are altered in one thing each: that is found, nothing
 //! else is, and no secret is written.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
@@ -17,11 +17,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-/// A row of `bends.toml`.
+/// A row of `alterations.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Bend {
-    /// The beginning of the requests whose answers are bent; without one, of all.
+struct Alteration {
+    /// The beginning of the requests whose answers are altered; without one, of all.
     at: String,
     /// A text of the answer, and what is there instead.
     from: String,
@@ -39,20 +39,20 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_difference_is_found_and_nothing_else_and_no_secret_is_written() {
-    let bends = include_str!("parity/bends.toml");
-    let bends: BTreeMap<String, Vec<Bend>> = toml::from_str(bends).unwrap();
+    let alterations = include_str!("parity/alterations.toml");
+    let alterations: BTreeMap<String, Vec<Alteration>> = toml::from_str(alterations).unwrap();
     let mut checks = JoinSet::new();
-    for (provider, bend) in bends
+    for (provider, alteration) in alterations
         .into_iter()
         .flat_map(|(name, all)| all.into_iter().map(move |it| (name.clone(), it)))
     {
-        checks.spawn(check(provider.parse().unwrap(), bend));
+        checks.spawn(check(provider.parse().unwrap(), alteration));
     }
     checks.join_all().await;
 }
 
-async fn check(provider: Provider, bend: Bend) {
-    let shown = format!("{provider}: {bend:?}");
+async fn check(provider: Provider, alteration: Alteration) {
+    let shown = format!("{provider}: {alteration:?}");
     let port = stack::free_port(Ipv4Addr::LOCALHOST.into()).unwrap();
     let callback = format!("http://{}/callback", port.local_addr().unwrap());
     drop(port);
@@ -60,11 +60,11 @@ async fn check(provider: Provider, bend: Bend) {
     let mock = MockUpstream::start(Settings::new(client.clone(), client)).await;
     let mock = mock.unwrap();
     let upstream = mock.provider(provider);
-    for name in [&bend.next; 5].into_iter().flatten() {
+    for name in [&alteration.next; 5].into_iter().flatten() {
         upstream.queue(next(upstream, name)).unwrap();
     }
-    let (fails, differs) = (bend.fails.clone(), bend.differs.clone());
-    let base = format!("http://{}", bent(upstream.address(), bend));
+    let (fails, differs) = (alteration.fails.clone(), alteration.differs.clone());
+    let base = format!("http://{}", altering_proxy(upstream.address(), alteration));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("secret"), SECRET).unwrap();
     let parity = |flags: String| {
@@ -111,7 +111,7 @@ fn next(upstream: &Upstream, name: &str) -> Next {
     }
 }
 
-/// What the program has sent and received, and the user.
+/// The secrets that the program has sent and received, and the user's address.
 fn secrets(upstream: &Upstream) -> LeakCheck {
     let mut secrets = vec![SECRET.to_owned(), "people.example".to_owned()];
     for call in upstream.backend_calls() {
@@ -124,19 +124,19 @@ fn secrets(upstream: &Upstream) -> LeakCheck {
     LeakCheck::over(secrets.into_iter().map(|it| ("secret", it)))
 }
 
-/// The address of a server that passes everything on, and bends the answers.
-fn bent(upstream: SocketAddr, bend: Bend) -> SocketAddr {
+/// The address of a server that passes everything on, and alters the answers.
+fn altering_proxy(upstream: SocketAddr, alteration: Alteration) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
-            let _ = pass_on(client, upstream, &bend);
+            let _ = pass_on(client, upstream, &alteration);
         }
     });
     address
 }
 
-fn pass_on(mut client: TcpStream, upstream: SocketAddr, bend: &Bend) -> io::Result<()> {
+fn pass_on(mut client: TcpStream, upstream: SocketAddr, alteration: &Alteration) -> io::Result<()> {
     let (mut request, mut head) = (BufReader::new(client.try_clone()?), String::new());
     while !head.ends_with("\r\n\r\n") && request.read_line(&mut head)? > 0 {}
     let length = head
@@ -152,8 +152,8 @@ fn pass_on(mut client: TcpStream, upstream: SocketAddr, bend: &Bend) -> io::Resu
     server.write_all(&body)?;
     let mut answer = String::new();
     server.read_to_string(&mut answer)?;
-    if head.starts_with(&bend.at) {
-        answer = answer.replacen(&bend.from, &bend.to, 1);
+    if head.starts_with(&alteration.at) {
+        answer = answer.replacen(&alteration.from, &alteration.to, 1);
     }
     // The length may be another now; the answer ends with the connection.
     client.write_all(

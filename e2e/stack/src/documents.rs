@@ -45,7 +45,7 @@ macro_rules! pictures {
 pub(crate) static PICTURES: [(&str, &[u8]); 3] =
     pictures!("inspector.png" "lost-answer.png" "profile.png");
 
-/// What the pages need beyond what Markdown becomes: tables that scroll, and no styles in
+/// The replacements in the HTML that Markdown becomes: tables that scroll, and no styles in
 /// elements, which their policy forbids.
 const TAGS: [(&str, &str); 6] = [
     ("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>"),

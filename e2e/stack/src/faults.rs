@@ -63,12 +63,12 @@ macro_rules! faults {
                 match self { $($(Self::$fault => $label,)+)+ }
             }
 
-            /// What the client gets: `a closed connection`.
+            /// The client's end of the call: `a closed connection`.
             pub fn client(self) -> &'static str {
                 match self { $($(Self::$fault => $client,)+)+ }
             }
 
-            /// What the broker does: `does not see the call`.
+            /// The broker's end of the call: `does not see the call`.
             pub fn broker(self) -> &'static str {
                 match self { $($(Self::$fault => $broker,)+)+ }
             }

@@ -27,7 +27,7 @@ pub(crate) struct Snippets {
 pub(crate) struct Snippet {
     /// Method and path: `POST /v1/login/session`.
     pub(crate) operation: String,
-    /// What it does.
+    /// The purpose, as a sentence.
     pub(crate) title: String,
     /// The commands for a POSIX shell.
     pub(crate) command: String,

@@ -73,10 +73,8 @@ pub(super) async fn make(
     }
     let _ = program.ended().await;
     let printed = program.output.whole(LAST_LINES).unwrap_or_default();
-    // It speaks to those who have the sources.
-    let errors = program.errors.text().replace("`just ", "`signin-kit ");
     let report = serde_json::from_str(&printed).map(answer);
-    report.map_err(|_| errors.trim_end().to_owned())
+    report.map_err(|_| program.errors.text().trim_end().to_owned())
 }
 
 /// The command with its arguments: any flag, `target` or `base_url`, and last `command`.

@@ -21,7 +21,7 @@ use super::shape::parameters;
 const WAIT: Duration = Duration::from_secs(180);
 
 pub(super) struct Callback {
-    /// Where the browser goes next; it waits for that at the callback.
+    /// The address to which the browser goes next; it waits for that at the callback.
     next: mpsc::Sender<Url>,
     arrivals: UnboundedReceiver<Url>,
     is_open: bool,

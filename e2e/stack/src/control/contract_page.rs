@@ -199,7 +199,7 @@ struct ContractField {
     /// Type, constants and lengths, on one line.
     constraints: String,
     description: String,
-    /// What the description says of its form, as an expression.
+    /// The expression for the form that the description puts into words.
     pattern: String,
 }
 

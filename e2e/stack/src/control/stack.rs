@@ -37,7 +37,7 @@ pub(super) fn calls() -> Vec<Call> {
 /// The reset, which comes last in the list of calls.
 pub(super) fn reset_call() -> Vec<Call> {
     calls! {
-        reset => "Starts again: the clock at its start, nobody signed in, nothing planned, and with a broker an empty store; projects stay.";
+        reset => "Starts again: the clock at its start, no user signed in, nothing planned, and with a broker an empty store; projects stay.";
     }
 }
 
